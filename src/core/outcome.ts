@@ -1,0 +1,59 @@
+import { compileRuleset, decide, type Ruleset } from "./evaluate.ts"
+import type { Effect, LocatedRule } from "./rule.ts"
+import type { PlannedAgent, Wish, World } from "./world.ts"
+
+type Located = readonly LocatedRule[]
+export type Rulesets = ReadonlyMap<string, Ruleset<LocatedRule>>
+
+/** What an edit does to one agent: effects on the target, and on what nobody asked about. */
+export interface AgentOutcome {
+  readonly agent: PlannedAgent
+  readonly before: Ruleset<LocatedRule>
+  readonly after: Ruleset<LocatedRule>
+}
+
+export interface Blocked {
+  readonly agent: string
+  readonly effect: Effect
+  readonly rule: LocatedRule | null
+}
+
+export interface SideEffect {
+  readonly agent: string
+  readonly id: string
+  readonly before: Effect
+  readonly after: Effect
+}
+
+/** An id that no registry holds: what happens to it happens to every skill that is installed later. */
+const PROBE = "skill-management-probe"
+
+/** Agents without a prediction are left out. */
+export const compileAll = (rulesets: ReadonlyMap<string, Located | null>): Rulesets =>
+  new Map([...rulesets].flatMap(([agent, rules]) => (rules ? [[agent, compileRuleset(rules)] as const] : [])))
+
+export const outcomesOf = (world: World, before: Rulesets, after: Rulesets): AgentOutcome[] =>
+  world.agents.flatMap((agent) => {
+    const [was, becomes] = [before.get(agent.id), after.get(agent.id)]
+    return was && becomes ? [{ agent, before: was, after: becomes }] : []
+  })
+
+/** The agents for which the skill does not have the wished effect, with the rule that wins instead. */
+export const blockedFor = (agents: readonly PlannedAgent[], rulesets: Rulesets, wish: Wish): Blocked[] =>
+  agents.flatMap((agent) => {
+    const ruleset = rulesets.get(agent.id)
+    if (!ruleset) return []
+    const { effect, rule } = decide(ruleset, wish.id)
+    return effect === wish.effect ? [] : [{ agent: agent.id, effect, rule: ruleset.rules[rule ?? -1] ?? null }]
+  })
+
+/** What else would change: any other registered skill, and the probe, for every agent. */
+export const sideEffectsOf = (world: World, wish: Wish, before: Rulesets, after: Rulesets): SideEffect[] =>
+  outcomesOf(world, before, after).flatMap((outcome) =>
+    [...world.skills, PROBE]
+      .filter((id) => id !== wish.id)
+      .flatMap((id) => {
+        const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
+        return was === becomes ? [] : [{ agent: outcome.agent.id, id, before: was, after: becomes }]
+      }),
+  )

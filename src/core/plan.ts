@@ -1,0 +1,96 @@
+import { type Candidate, candidates, type FileFault, findExact } from "./candidates.ts"
+import {
+  type AgentOutcome,
+  type Blocked,
+  blockedFor,
+  compileAll,
+  outcomesOf,
+  type SideEffect,
+  sideEffectsOf,
+} from "./outcome.ts"
+import { compilePattern } from "./wildcard.ts"
+import type { Wish, World } from "./world.ts"
+
+export type { FileChange } from "./candidates.ts"
+
+export interface Plan extends Candidate {
+  readonly outcomes: readonly AgentOutcome[]
+  /** Agents in reach that a rule from elsewhere keeps from the wish. */
+  readonly unreached: readonly Blocked[]
+}
+
+export type PlanProblem =
+  | {
+      readonly kind: "config_unparsable"
+      readonly file: string
+      readonly line: number
+      readonly column: number
+      readonly reason: string
+    }
+  | FileFault
+  | { readonly kind: "id_not_expressible"; readonly hits: readonly string[] }
+  | { readonly kind: "prediction_failed"; readonly agents: readonly string[] }
+  | {
+      readonly kind: "not_effective"
+      readonly blocked: readonly Blocked[]
+      readonly sideEffects: readonly SideEffect[]
+    }
+  | { readonly kind: "blocked_elsewhere"; readonly blocked: readonly Blocked[] }
+
+export type PlanResult =
+  | { readonly kind: "change"; readonly plan: Plan }
+  | { readonly kind: "unchanged"; readonly outcomes: readonly AgentOutcome[]; readonly unreached: readonly Blocked[] }
+  | PlanProblem
+
+/** Works out the smallest edit that fulfils the wish and touches nothing else, or says why there is none. Pure. */
+export function planChange(world: World, wish: Wish): PlanResult {
+  const broken = world.files.find((file) => file.text?.error)
+  if (broken?.text?.error) return { kind: "config_unparsable", file: broken.name, ...broken.text.error }
+  const hits = world.skills.filter((id) => id !== wish.id && compilePattern(wish.id).matches(id))
+  if (hits.length > 0 || wish.id === "__proto__") return { kind: "id_not_expressible", hits }
+
+  const current = world.rulesets(new Map())
+  const start = compileAll(current)
+  const unknown = world.agents.filter((agent) => !start.has(agent.id)).map((agent) => agent.id)
+  if (unknown.includes(world.caller) || start.size === 0) return { kind: "prediction_failed", agents: unknown }
+
+  const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && start.has(agent.id))
+  const exact = findExact(world.files, wish.id)
+  const idle = outcomesOf(world, start, start)
+  const open = blockedFor(reach, start, wish)
+  const leftover = wish.effect === "allow" && exact.some(({ rule }) => rule.effect !== "allow")
+  if (open.length === 0 && !leftover) return { kind: "unchanged", outcomes: idle, unreached: [] }
+
+  let best: Plan | null = null
+  let sideEffects: readonly SideEffect[] = []
+  let fault: PlanProblem | null = null
+  for (const candidate of candidates(world, wish, exact)) {
+    if ("kind" in candidate) {
+      fault ??= candidate
+      continue
+    }
+    const after = compileAll(
+      world.rulesets(new Map(candidate.changes.map((change) => [change.file.name, change.after]))),
+    )
+    const harm = sideEffectsOf(world, wish, start, after)
+    if (harm.length > 0) {
+      if (sideEffects.length === 0) sideEffects = harm
+      continue
+    }
+    const unreached = blockedFor(reach, after, wish)
+    if (best && unreached.length >= best.unreached.length) continue
+    best = { ...candidate, outcomes: outcomesOf(world, start, after), unreached }
+    if (unreached.length === 0) break
+  }
+  const improves = best && (best.unreached.length < open.length || (leftover && open.length === 0))
+  if (best && improves) return { kind: "change", plan: best }
+  if (fault) return fault
+  const callerServed = !open.some((blocked) => blocked.agent === world.caller)
+  const someServed = open.length < reach.length
+  if (wish.effect !== "allow" && sideEffects.length === 0 && callerServed && someServed)
+    return { kind: "unchanged", outcomes: idle, unreached: open }
+  if (sideEffects.length > 0) return { kind: "not_effective", blocked: open, sideEffects }
+  return wish.effect === "allow"
+    ? { kind: "blocked_elsewhere", blocked: best?.unreached ?? open }
+    : { kind: "not_effective", blocked: best?.unreached ?? open, sideEffects }
+}

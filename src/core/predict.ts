@@ -1,0 +1,161 @@
+import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
+import { type AgentSections, type LayerDocument, ownMap } from "./document.ts"
+import { speaksOfSkills } from "./evaluate.ts"
+import { type LocatedRule, type Rule, sameRule } from "./rule.ts"
+
+/**
+ * What the configuration adds to each agent's rules. Only rules that can speak about skills are kept: other plugins
+ * and the host change the rest, and it decides nothing here.
+ */
+export interface Model {
+  /** The rules that the configuration puts at the end of this agent's ruleset. */
+  tail(agent: string): readonly LocatedRule[]
+  /** The top-level rules of the global files alone, as one run. */
+  readonly globalRun: readonly LocatedRule[]
+}
+
+const none: PermissionMap = new Map()
+const skillRules = (rules: readonly LocatedRule[]): readonly LocatedRule[] => rules.filter(speaksOfSkills)
+
+/**
+ * OpenCode 1 (read in the code of 1.18.34, confirmed on the host): all layers merge into one config, deeply, a key
+ * keeping its first place; top-level `tools` then lie below the merged `permission`; `mode` lies above `agent`.
+ * Every agent's ruleset ends with the top-level rules, then its own.
+ */
+export function modelOpenCode1(layers: readonly LayerDocument[], home: string): Model {
+  const rulesOf = (map: PermissionMap) => skillRules(mapRules(map, (pattern) => expandHome(pattern, home)))
+  const top = rulesOf(mergeTop(layers))
+  const own = new Map<string, PermissionMap>()
+  for (const key of ["agent", "mode"] as const)
+    for (const layer of layers)
+      for (const agent of layer.agents)
+        if (agent.key === key) own.set(agent.name, mergeMaps(own.get(agent.name) ?? none, ownMap(agent)))
+  return {
+    tail: (agent) => [...top, ...rulesOf(own.get(agent) ?? none)],
+    globalRun: rulesOf(mergeTop(layers.filter((layer) => layer.layer === "global"))),
+  }
+}
+
+function mergeTop(layers: readonly LayerDocument[]): PermissionMap {
+  const merge = (key: "permission" | "tools") =>
+    layers.reduce<PermissionMap>((merged, layer) => mergeMaps(merged, layer[key] ?? none), none)
+  return mergeMaps(merge("tools"), merge("permission"))
+}
+
+/** `~`, `~/x` and anything that starts with `$HOME` (read in the code of 1.18.34). */
+function expandHome(pattern: string, home: string): string {
+  if (pattern === "~") return home
+  if (pattern.startsWith("~/")) return home + pattern.slice(1)
+  return pattern.startsWith("$HOME") ? home + pattern.slice("$HOME".length) : pattern
+}
+
+/**
+ * How a build of OpenCode 2 reads a document that holds keys of both generations: section by section (2.0), or the
+ * whole document as OpenCode 1's, its array lost (the betas). The host's own rules tell which one it is.
+ */
+export const READINGS = ["by-section", "by-document"] as const
+export type Reading = (typeof READINGS)[number]
+
+/** OpenCode 2: every document's top-level rules in document order, then the agent's own in the same order. */
+export function modelOpenCode2(layers: readonly LayerDocument[], reading: Reading): Model {
+  const read = layers.filter((doc) => reading === "by-section" || doc.problems.length === 0)
+  const top = (docs: readonly LayerDocument[]) => skillRules(docs.flatMap((doc) => topRulesOf(doc, reading)))
+  const own = (name: string) =>
+    skillRules(
+      read.flatMap((doc) =>
+        doc.agents.filter((agent) => agent.name === name).flatMap((agent) => ownRulesOf(agent, doc, reading)),
+      ),
+    )
+  const topRules = top(read)
+  return {
+    tail: (agent) => [...topRules, ...own(agent)],
+    globalRun: top(read.filter((layer) => layer.layer === "global")),
+  }
+}
+
+/** Any of these at the top of a document makes the betas read all of it as an OpenCode 1 config. */
+const OPENCODE_1_KEYS = [
+  ..."logLevel server command reference snapshot plugin autoshare disabled_providers enabled_providers".split(" "),
+  ..."small_model mode agent provider permission tools attachment layout".split(" "),
+]
+
+export const hasOpenCode1Key = (keys: ReadonlySet<string>): boolean => OPENCODE_1_KEYS.some((key) => keys.has(key))
+
+const asWritten = (pattern: string): string => pattern
+
+/** At the top, `tools` are rules of their own, below the map. */
+function topRulesOf(document: LayerDocument, reading: Reading): readonly LocatedRule[] {
+  const map = [document.tools, document.permission].flatMap((part) => mapRules(part ?? none, asWritten))
+  const array = document.permissions ?? []
+  if (reading === "by-section") return [...map, ...array]
+  return hasOpenCode1Key(document.keys) ? map : array
+}
+
+/** The keys of an agent on OpenCode 2; a Markdown agent with any other is read as one of OpenCode 1. */
+const OPENCODE_2_AGENT_KEYS =
+  "description disabled hidden mode model request steps system variant color permissions".split(" ")
+
+/** In an agent, `permission` replaces its `tools` key by key (measured on the preview build 1.18.18). */
+function ownRulesOf(agent: AgentSections, document: LayerDocument, reading: Reading): readonly LocatedRule[] {
+  const map = mapRules(ownMap(agent), asWritten)
+  const array = agent.permissions ?? []
+  if (agent.markdown) return [...agent.keys].every((key) => OPENCODE_2_AGENT_KEYS.includes(key)) ? array : map
+  if (reading === "by-section") return [...map, ...array]
+  if (hasOpenCode1Key(document.keys)) return agent.key === "agents" ? [] : map
+  return array
+}
+
+/** One agent's rules that can speak about skills, split where the configuration's share begins. */
+export interface Attributed {
+  /** The host's own share; null where the model does not account for the host's sequence. */
+  readonly base: readonly Rule[] | null
+  readonly rules: readonly LocatedRule[]
+}
+
+/** Lays the model over the host's real sequence: an exact tail gets its places, anything else stays `unknown`. */
+export function attribute(real: readonly Rule[], tail: readonly LocatedRule[], native: boolean): Attributed {
+  const seen = real.filter(speaksOfSkills)
+  const base = seen.slice(0, Math.max(0, seen.length - tail.length))
+  const matches = endsWith(seen, tail) && (tail.length > 0 || base.every(isCatchAll))
+  if (!matches) return { base: null, rules: seen.map((rule) => ({ ...rule, origin: nowhere("unknown") })) }
+  const placed = base.map((rule) => ({
+    ...rule,
+    origin: nowhere(
+      rule.effect === "allow" && isCatchAll(rule) ? "host-default" : native ? "built-in-agent" : "unknown",
+    ),
+  }))
+  return { base, rules: [...placed, ...tail] }
+}
+
+/**
+ * An agent's rules after the next load: the loaded model's tail makes way for the next one's; failing that, the
+ * global files' own run, where the host's sequence holds it exactly once. Null when neither is found.
+ */
+export function predictRules(
+  real: readonly Rule[],
+  agent: string,
+  native: boolean,
+  loaded: Model,
+  next: Model,
+): readonly LocatedRule[] | null {
+  const now = attribute(real, loaded.tail(agent), native)
+  if (now.base) return [...now.rules.slice(0, now.base.length), ...next.tail(agent)]
+  const run = loaded.globalRun
+  const starts = now.rules.flatMap((_, at) => (startsWithAt(now.rules, at, run) ? [at] : []))
+  const [start] = starts
+  if (run.length === 0 || starts.length !== 1 || start === undefined) return null
+  return [...now.rules.slice(0, start), ...next.globalRun, ...now.rules.slice(start + run.length)]
+}
+
+const nowhere = (layer: LocatedRule["origin"]["layer"]) => ({ layer, file: null, line: null, column: null })
+
+const isCatchAll = (rule: Rule): boolean => rule.action === "*" && rule.resource === "*"
+
+const endsWith = (rules: readonly Rule[], tail: readonly Rule[]): boolean =>
+  rules.length >= tail.length && startsWithAt(rules, rules.length - tail.length, tail)
+
+const startsWithAt = (rules: readonly Rule[], at: number, run: readonly Rule[]): boolean =>
+  run.every((rule, i) => {
+    const other = rules[at + i]
+    return other !== undefined && sameRule(rule, other)
+  })

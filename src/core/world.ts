@@ -1,0 +1,41 @@
+import type { ConfigText } from "./config-text.ts"
+import type { Dialect } from "./dialect/section.ts"
+import type { Effect, Generation, LocatedRule } from "./rule.ts"
+import type { SidecarRecord } from "./sidecar.ts"
+
+/** One of the user's global config files, in the host's load order. `text` is null when it does not exist. */
+export interface GlobalFile {
+  readonly name: string
+  readonly path: string
+  readonly text: ConfigText | null
+}
+
+export interface PlannedAgent {
+  readonly id: string
+  readonly hidden: boolean
+  /** The host's own share of the rules denies the skill: no rule of the user is an obstacle here. */
+  readonly deniedByHost: boolean
+}
+
+/** All that a plan depends on. `rulesets` answers for every agent; null where the model cannot reproduce the host. */
+export interface World {
+  readonly generation: Generation
+  readonly agents: readonly PlannedAgent[]
+  readonly caller: string
+  /** Registered ids, the targets' included. */
+  readonly skills: readonly string[]
+  readonly files: readonly GlobalFile[]
+  readonly records: readonly SidecarRecord[]
+  /** The form in which new rules are written into a file. */
+  dialectFor(file: GlobalFile): Dialect
+  /** Files in the order in which a new rule prefers them. */
+  preference(files: readonly GlobalFile[]): readonly GlobalFile[]
+  /** Each agent's rules after the next load, with these texts in place of the files' own. */
+  rulesets(texts: ReadonlyMap<string, string | null>): ReadonlyMap<string, readonly LocatedRule[] | null>
+}
+
+export interface Wish {
+  readonly id: string
+  /** `allow` is enable; `deny` and `ask` are disable. */
+  readonly effect: Effect
+}
