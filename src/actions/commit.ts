@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto"
+import { unlink } from "node:fs/promises"
+import { join } from "node:path"
+import type { FileChange, Plan } from "../core/plan.ts"
+import { encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
+import { codeOf, type FileProblem, hashOf, replaceConfigFile } from "../files/config-file.ts"
+import { appendJournal, backUp, type Inverse } from "../files/journal.ts"
+import { writeSidecarText } from "../files/sidecar-file.ts"
+import type { Host } from "../hosts/host.ts"
+import type { Notice } from "../tool/answer-schema.ts"
+import { notice } from "../tool/notices.ts"
+import { fileProblem, type Problem } from "../tool/problems.ts"
+import type { Sidecar } from "./records.ts"
+
+/** A change that stands in the files. */
+export interface Committed {
+  readonly change: string
+  readonly backup: string | null
+  readonly sidecarWritten: boolean
+  readonly notices: readonly Notice[]
+}
+
+/**
+ * Writes a plan, under the lock: backup, intent line, config, a second look at the result (`verify`), sidecar,
+ * closing line. A problem leaves every file as it was.
+ */
+export async function commit(
+  host: Host,
+  plan: Plan,
+  sidecar: Sidecar,
+  wish: { readonly action: string; readonly id: string; readonly note?: string },
+  verify: () => Promise<Problem | null>,
+): Promise<Committed | Problem> {
+  const state = host.stateDirectory
+  const change = `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`
+  let backups: string[]
+  try {
+    backups = await Promise.all(
+      plan.changes.flatMap(({ file, before }) => (before === null ? [] : [backUp(state, change, file.name, before)])),
+    )
+    await appendJournal(state, intentOf(host, plan, change, backups, wish))
+  } catch (error) {
+    return fileProblem({ kind: "write_failed", file: state, reason: codeOf(error) })
+  }
+  const close = (kind: "done" | "undone") => appendJournal(state, { kind, change, time: new Date().toISOString() })
+  const problem = (await writeAll(plan.changes)) ?? (await verifyOrTakeBack(plan.changes, verify))
+  if (problem) {
+    await close("undone").catch(() => {})
+    return problem
+  }
+  const notices: Notice[] = []
+  const recordError = await writeRecords(sidecar, recordsAfter(host, sidecar.records, plan, wish))
+  if (recordError) notices.push(notice("sidecar_not_written", { reason: recordError }))
+  const closed = await close("done").then(
+    () => true,
+    () => false,
+  )
+  if (!closed) notices.push(notice("unfinished_change", { changes: [change] }))
+  return { change, backup: backups[0] ?? null, sidecarWritten: recordError === null, notices }
+}
+
+/** All files or none: when one cannot be written, those before it get their old text back. */
+async function writeAll(changes: readonly FileChange[]): Promise<Problem | null> {
+  for (const [index, { file, before, after }] of changes.entries()) {
+    const problem = await replaceConfigFile(file.path, before, after)
+    if (problem) return withLeft(fileProblem(problem), await takeBack(changes.slice(0, index)))
+  }
+  return null
+}
+
+async function verifyOrTakeBack(
+  changes: readonly FileChange[],
+  verify: () => Promise<Problem | null>,
+): Promise<Problem | null> {
+  const problem = await verify()
+  return problem && withLeft(problem, await takeBack(changes))
+}
+
+/** Puts the old text back wherever ours still stands. Returns the files where that failed. */
+export async function takeBack(changes: readonly FileChange[]): Promise<string[]> {
+  const results = await Promise.all(
+    changes.map(({ file, before, after }) => replaceConfigFile(file.path, after, before)),
+  )
+  return results.flatMap((result: FileProblem | null) => (result ? [result.file] : []))
+}
+
+const withLeft = (problem: Problem, left: readonly string[]): Problem =>
+  left.length === 0
+    ? problem
+    : {
+        ...problem,
+        hint: `our edit still stands in ${left.join(", ")}: the old text is in the backups; ${problem.hint ?? ""}`,
+        data: { ...problem.data, left },
+      }
+
+function intentOf(
+  host: Host,
+  plan: Plan,
+  change: string,
+  backup: readonly string[],
+  wish: { readonly action: string; readonly id: string; readonly note?: string },
+) {
+  return {
+    kind: "intent",
+    change,
+    time: new Date().toISOString(),
+    session: host.caller.session,
+    caller: host.caller.agent,
+    generation: host.generation,
+    action: wish.action,
+    targets: [wish.id],
+    ...(wish.note !== undefined && { note: wish.note }),
+    files: plan.changes.map(({ file, before, after }) => ({
+      path: file.path,
+      before: hashOf(before),
+      after: hashOf(after),
+    })),
+    inverse: plan.changes.map(inverseOf),
+    backup,
+  } as const
+}
+
+/** The one run of text in which the two texts differ. */
+function inverseOf({ file, section, before, after }: FileChange): Inverse {
+  const [old, fresh] = [before ?? "", after ?? ""]
+  const most = Math.min(old.length, fresh.length)
+  let start = 0
+  while (start < most && old[start] === fresh[start]) start++
+  let end = 0
+  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end++
+  return {
+    file: file.path,
+    section,
+    inserted: fresh.slice(start, fresh.length - end),
+    replaced: old.slice(start, old.length - end),
+  }
+}
+
+/** A write touches the records of its own target; all others stay, of other host generations too. */
+function recordsAfter(
+  host: Host,
+  records: readonly SidecarRecord[],
+  plan: Plan,
+  wish: { readonly id: string; readonly note?: string },
+): SidecarRecord[] {
+  const others = records.filter((record) => record.id !== wish.id || record.generation !== host.generation)
+  const note = wish.note === undefined ? {} : { note: wish.note }
+  return [...others, ...plan.records.map((record) => ({ ...record, ...note }))]
+}
+
+/** Without records there is no sidecar, as before the first change. */
+async function writeRecords(sidecar: Sidecar, records: readonly SidecarRecord[]): Promise<string | null> {
+  if (records.length > 0) return writeSidecarText(sidecar.path, sidecar.text, encodeSidecar(records))
+  if (sidecar.text === null) return null
+  return unlink(sidecar.path).then(
+    () => null,
+    (error: unknown) => codeOf(error),
+  )
+}
+
+/** After a change was taken back: the records as they were before it. */
+export const restoreRecords = (sidecar: Sidecar): Promise<string | null> =>
+  sidecar.text === null
+    ? unlink(sidecar.path).then(
+        () => null,
+        (error: unknown) => (codeOf(error) === "ENOENT" ? null : codeOf(error)),
+      )
+    : writeSidecarText(sidecar.path, null, sidecar.text)
+
+export const locksDirectory = (host: Host): string => join(host.stateDirectory, "locks")

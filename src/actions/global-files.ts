@@ -1,0 +1,72 @@
+import { join } from "node:path"
+import { findExact } from "../core/candidates.ts"
+import { member } from "../core/config-text.ts"
+import type { Dialect } from "../core/dialect/section.ts"
+import { hasOpenCode1Key } from "../core/predict.ts"
+import type { GlobalFile } from "../core/world.ts"
+import { isFileProblem, readConfigFile } from "../files/config-file.ts"
+import type { Host, Observation } from "../hosts/host.ts"
+
+/** The global files as the plan sees them, in load order. */
+export const globalFiles = (host: Host, seen: Observation): GlobalFile[] =>
+  [...seen.globals].map(([name, text]) => ({ name, path: join(host.configDirectory, name), text }))
+
+const keysOf = (file: GlobalFile): ReadonlySet<string> =>
+  new Set((file.text?.tree?.children ?? []).map((property) => String(property.children?.[0]?.value)))
+
+/**
+ * The form in which new rules are written into a file. OpenCode 1 does not start on an array. On OpenCode 2 the form
+ * follows the document: its array if it has one; else the map where OpenCode 1 reads the document too; else an array.
+ */
+export function dialectFor(
+  host: Host,
+  file: GlobalFile,
+  all: readonly GlobalFile[],
+): { dialect: Dialect; note: string } {
+  if (host.generation === "opencode-1")
+    return { dialect: "permission", note: "OpenCode 1 reads rules from the `permission` map only" }
+  if (host.options.dialect !== "auto")
+    return { dialect: host.options.dialect, note: `the plugin option \`dialect\` asks for \`${host.options.dialect}\`` }
+  const keys = keysOf(file)
+  if (keys.has("permissions")) return { dialect: "permissions", note: `${file.name} holds a \`permissions\` array` }
+  if (keys.has("permission")) return { dialect: "permission", note: `${file.name} holds a \`permission\` map` }
+  if (hasOpenCode1Key(keys))
+    return { dialect: "permission", note: `${file.name} holds keys of OpenCode 1, which reads it too` }
+  const legacy = all.some(({ name, text }) => name === "config.json" && text !== null)
+  if (legacy)
+    return { dialect: "permission", note: "`config.json` lies beside it, so OpenCode 1 reads this directory too" }
+  return { dialect: "permissions", note: `${file.name} holds no rules of the older form` }
+}
+
+/** Files in the order in which a new rule prefers them: with a skill section, last loaded first; then by name. */
+export function preferredFiles(host: Host, files: readonly GlobalFile[]): GlobalFile[] {
+  const withSection = files.filter(hasSkillSection).toReversed()
+  const byName = host.preferredNames.flatMap((name) => files.filter((file) => file.name === name && file.text !== null))
+  const fresh = files.filter((file) => file.name === host.preferredNames[0])
+  return [...new Set([...withSection, ...byName, ...fresh])]
+}
+
+function hasSkillSection(file: GlobalFile): boolean {
+  const tree = file.text?.tree
+  if (member(member(tree, "permission"), "skill")) return true
+  const elements = member(tree, "permissions")?.children ?? []
+  return elements.some((element) => member(element, "action")?.value === "skill")
+}
+
+/** The file that a write would target, and why. `id` narrows it to the file that already holds that rule. */
+export function targetFile(host: Host, files: readonly GlobalFile[], id?: string): { file: GlobalFile; why: string } {
+  const holder = id === undefined ? undefined : findExact(files, id).at(-1)?.file
+  if (holder) return { file: holder, why: `${holder.name} already holds a rule for it` }
+  const [first] = preferredFiles(host, files)
+  if (!first) throw new Error("a host has at least one global file name")
+  if (hasSkillSection(first))
+    return { file: first, why: `${first.name} holds skill rules and is loaded last of those that do` }
+  if (first.text !== null) return { file: first, why: `${first.name} is the first global file that exists` }
+  return { file: first, why: `no global file exists yet; ${first.name} would be made` }
+}
+
+/** The end of the link, where the file is one. */
+export async function realPathOf(path: string): Promise<string | null> {
+  const file = await readConfigFile(path)
+  return isFileProblem(file) || file.realPath === path ? null : file.realPath
+}

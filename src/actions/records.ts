@@ -1,0 +1,37 @@
+import { basename, join } from "node:path"
+import { mapRules } from "../core/dialect/permission-map.ts"
+import { speaksOfSkills } from "../core/evaluate.ts"
+import type { Rule } from "../core/rule.ts"
+import { decodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
+import { SIDECAR_NAME } from "../files/locations.ts"
+import { readSidecarText } from "../files/sidecar-file.ts"
+import type { Host, Observation } from "../hosts/host.ts"
+
+/** The sidecar as it stands: its records, or why they cannot be used. */
+export interface Sidecar {
+  readonly path: string
+  readonly text: string | null
+  readonly records: readonly SidecarRecord[]
+  readonly error: string | null
+}
+
+export async function readSidecar(host: Host): Promise<Sidecar> {
+  const path = join(host.configDirectory, SIDECAR_NAME)
+  const read = await readSidecarText(path)
+  if ("error" in read) return { path, text: null, records: [], error: read.error }
+  const decoded = decodeSidecar(read.text)
+  if (typeof decoded === "string") return { path, text: read.text, records: [], error: decoded }
+  return { path, text: read.text, records: decoded, error: null }
+}
+
+/** The skill rules that stand at the top level of the global files, with the file's name. */
+export function globalSkillRules(seen: Observation): (Rule & { readonly file: string })[] {
+  return seen.layers(new Map()).flatMap((layer) => {
+    if (layer.layer !== "global" || layer.file === null || (layer.agents.length > 0 && layer.keys.size === 0)) return []
+    const file = basename(layer.file)
+    const rules = [...mapRules(layer.permission ?? new Map(), (pattern) => pattern), ...(layer.permissions ?? [])]
+    return rules
+      .filter((rule) => rule.action === "skill" && speaksOfSkills(rule))
+      .map(({ action, resource, effect }) => ({ action, resource, effect, file }))
+  })
+}

@@ -1,0 +1,126 @@
+import { compileRuleset, decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
+import { type Attributed, attribute, predictRules } from "../core/predict.ts"
+import type { Effect, LocatedRule } from "../core/rule.ts"
+import type { Host, HostAgent, HostSkill, Observation, Texts } from "../hosts/host.ts"
+import type { Notice } from "../tool/answer-schema.ts"
+import { nearNames } from "../tool/near.ts"
+import { notice } from "../tool/notices.ts"
+import { agentNotFound, isProblem, type Problem } from "../tool/problems.ts"
+import type { State, Unlisted } from "../tool/vocabulary.ts"
+
+/** One agent with its real rules: placed where the model accounts for them, compiled once. */
+export interface Agent {
+  readonly id: string
+  readonly mode: string
+  readonly hidden: boolean
+  readonly host: HostAgent
+  readonly attributed: Attributed
+  /** What the running host enforces. */
+  readonly now: Ruleset<LocatedRule>
+  /** The same after the next load of the files as they stand; null where it cannot be foreseen. */
+  readonly next: Ruleset<LocatedRule> | null
+  readonly skillTool: boolean
+}
+
+/** What the running host says and the files hold, at the moment of one call. */
+export interface Scene {
+  readonly host: Host
+  readonly observation: Observation
+  readonly agents: readonly Agent[]
+  readonly skills: readonly HostSkill[]
+  /** The agent through whose eyes the call looks; null when the host knows no agent at all. */
+  readonly caller: Agent | null
+  readonly verified: boolean
+  readonly notices: readonly Notice[]
+}
+
+/** Looks at the host once. `wanted` is the agent that the call names, if it names one. */
+export async function lookAround(host: Host, wanted?: string): Promise<Scene | Problem> {
+  const seen = await host.observe()
+  const next = seen.next(new Map())
+  const agents = seen.agents.map((agent): Agent => {
+    const attributed = attribute(agent.rules, seen.loaded.tail(agent.id), agent.native)
+    const now = compileRuleset(attributed.rules)
+    const future = predictRules(agent.rules, agent.id, agent.native, seen.loaded, next)
+    return {
+      id: agent.id,
+      mode: agent.mode,
+      hidden: agent.hidden,
+      host: agent,
+      attributed,
+      now,
+      next: future && compileRuleset(future),
+      skillTool: hasSkillTool(now),
+    }
+  })
+  const found = findCaller(agents, host.caller.agent, wanted)
+  if (isProblem(found)) return found
+  return { host, observation: seen, agents, skills: seen.skills, ...found }
+}
+
+function findCaller(agents: readonly Agent[], named: string | null, wanted: string | undefined) {
+  if (wanted !== undefined) {
+    const agent = agents.find(({ id }) => id === wanted)
+    const names = agents.map(({ id }) => id)
+    return agent ? { caller: agent, verified: true, notices: [] } : agentNotFound(wanted, nearNames(wanted, names))
+  }
+  const agent = agents.find(({ id }) => id === named)
+  if (agent) return { caller: agent, verified: true, notices: [] }
+  const instead = agents.find((other) => !other.hidden && !deniedByHost(other, "")) ?? agents[0] ?? null
+  return { caller: instead, verified: false, notices: [notice("caller_unverified", { agent: instead?.id ?? null })] }
+}
+
+/** The host's own share of the rules denies the skill, as for `explore` and the hidden agents. */
+export function deniedByHost(agent: Agent, skill: string): boolean {
+  const own = agent.attributed.base ?? leadingCatchAlls(agent)
+  return decide(compileRuleset(own), skill).effect === "deny"
+}
+
+/** Where the model does not account for an agent, only the rules for everything at its start are surely the host's. */
+function leadingCatchAlls(agent: Agent): readonly LocatedRule[] {
+  const rules = agent.attributed.rules
+  const end = rules.findIndex((rule) => rule.action !== "*" || rule.resource !== "*")
+  return end < 0 ? rules : rules.slice(0, end)
+}
+
+/** Each agent's rules after the next load with these texts; null where the model cannot reproduce the host. */
+export function rulesetsAfter(scene: Scene, texts: Texts): Map<string, readonly LocatedRule[] | null> {
+  const { loaded } = scene.observation
+  const next = scene.observation.next(texts)
+  return new Map(
+    scene.agents.map(({ id, host }) => [id, predictRules(host.rules, id, host.native, loaded, next)] as const),
+  )
+}
+
+const STATE_OF: Record<Effect, State> = { allow: "available", ask: "ask", deny: "disabled" }
+
+export const stateOf = (effect: Effect): State => STATE_OF[effect]
+
+/** What the ruleset makes of a skill; a skill without an id matches no rule that we could name. */
+export const stateIn = (ruleset: Ruleset | null, skill: HostSkill): State =>
+  ruleset === null || skill.id === null ? "unknown" : stateOf(decide(ruleset, skill.id).effect)
+
+/** Why the model is not told of a skill; null when it is. Order: the strongest reason first. */
+export function unlistedReason(ruleset: Ruleset, skillTool: boolean, skill: HostSkill): Unlisted | null {
+  if (!skillTool) return "no_skill_tool"
+  if (skill.id !== null && decide(ruleset, skill.id).effect === "deny") return "denied"
+  if (!skill.description) return "no_description"
+  return skill.autoinvoke === false ? "autoinvoke_off" : null
+}
+
+/** Characters of a prompt that make about one token in English text; see docs/reference/tokens. */
+const CHARACTERS_PER_TOKEN = 4
+
+/** What the prompt pays for a listed skill: its entry as OpenCode 1.18.34 prints it, in estimated tokens. */
+export function promptTokens(skill: HostSkill): number {
+  const entry =
+    `  <skill>\n    <name>${skill.name ?? skill.id ?? ""}</name>\n    <description>${skill.description ?? ""}</description>\n` +
+    `    <location>${skill.location ?? ""}</location>\n  </skill>\n`
+  return Math.ceil(entry.length / CHARACTERS_PER_TOKEN)
+}
+
+/** What one agent's prompt pays for all the skills that it lists. */
+export const tokensOf = (ruleset: Ruleset, skills: readonly HostSkill[]): number => {
+  const tool = hasSkillTool(ruleset)
+  return skills.reduce((sum, skill) => sum + (unlistedReason(ruleset, tool, skill) ? 0 : promptTokens(skill)), 0)
+}

@@ -1,0 +1,160 @@
+import { createHash, randomBytes } from "node:crypto"
+import * as nodeFs from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+
+/** The file-system calls that a write makes, so that tests can fail each of them. */
+export type Disk = Pick<
+  typeof nodeFs,
+  "open" | "readFile" | "realpath" | "lstat" | "stat" | "rename" | "unlink" | "mkdir" | "lutimes"
+>
+
+/** Why a config file was not read or written; nothing has changed on disk. */
+export type FileProblem = {
+  readonly kind: "config_unsupported" | "config_unreadable" | "config_readonly" | "config_changed" | "write_failed"
+  readonly file: string
+  readonly reason: string
+}
+
+export const isFileProblem = (value: unknown): value is FileProblem =>
+  typeof value === "object" && value !== null && "kind" in value && "reason" in value
+
+/** Larger files are refused: nobody keeps such a config, and every read of ours is bounded. */
+export const MAX_CONFIG_BYTES = 4 * 1024 * 1024
+
+export const hashOf = (text: string | null): string | null =>
+  text === null ? null : createHash("sha256").update(text, "utf8").digest("hex")
+
+/** A config file as it stands on disk. `text` null: there is none yet. */
+export interface ConfigFile {
+  readonly path: string
+  /** Where the bytes are: the end of a chain of links, else the path itself. */
+  readonly realPath: string
+  readonly text: string | null
+  readonly mode: number | null
+  /** A byte sequence that is not UTF-8, so that text and bytes would differ. */
+  readonly lossy: boolean
+}
+
+/** Reads a config file, following links; only what is a regular file of a sane size counts. */
+export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise<ConfigFile | FileProblem> {
+  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
+  try {
+    const link = await disk.lstat(path).catch(absent)
+    if (!link) return { path, realPath: await absentPath(path, disk), text: null, mode: null, lossy: false }
+    const realPath = await disk.realpath(path).catch(absent)
+    if (!realPath) return refuse("config_unsupported", "dangling_link")
+    const stat = await disk.stat(realPath)
+    if (!stat.isFile()) return refuse("config_unsupported", "not_a_file")
+    if (stat.size > MAX_CONFIG_BYTES) return refuse("config_unsupported", "too_large")
+    const bytes = await disk.readFile(realPath)
+    const text = bytes.toString("utf8")
+    return { path, realPath, text, mode: stat.mode & 0o7777, lossy: !Buffer.from(text, "utf8").equals(bytes) }
+  } catch (error) {
+    return refuse("config_unreadable", codeOf(error))
+  }
+}
+
+/** A file that does not exist yet is made in its directory's real place. */
+async function absentPath(path: string, disk: Disk): Promise<string> {
+  const directory = await disk.realpath(dirname(path)).catch(absent)
+  return directory ? join(directory, basename(path)) : path
+}
+
+/**
+ * Replaces a config file's text, or makes or removes the file, provided that it still holds `before`.
+ * Atomic by rename in the target's own directory; every byte is written and counted, synced, and read back.
+ * A link stays and its target is replaced; mode is kept, the owner where the system allows it.
+ * On a problem the old bytes are in place and no file of ours is left.
+ */
+export async function replaceConfigFile(
+  path: string,
+  before: string | null,
+  after: string | null,
+  disk: Disk = nodeFs,
+): Promise<FileProblem | null> {
+  const file = await readConfigFile(path, disk)
+  if (isFileProblem(file)) return file
+  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
+  if (file.text !== before) return refuse("config_changed", "hash_differs")
+  if (file.lossy) return refuse("config_unsupported", "not_utf8")
+  const unwritable = await writeObstacle(file, disk).catch((error) => refuse("write_failed", codeOf(error)))
+  if (unwritable) return unwritable
+  const temporary = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
+  try {
+    if (after === null) await disk.unlink(file.realPath)
+    else {
+      await disk.mkdir(dirname(file.realPath), { recursive: true })
+      await writeWhole(temporary, after, file, disk)
+      const now = await readConfigFile(path, disk)
+      if (isFileProblem(now)) return now
+      if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
+      await disk.rename(temporary, file.realPath)
+    }
+    await syncDirectory(dirname(file.realPath), disk)
+    if (file.realPath !== path) await touchLink(path, disk)
+  } catch (error) {
+    return refuse(isReadonly(error) ? "config_readonly" : "write_failed", codeOf(error))
+  } finally {
+    await disk.unlink(temporary).catch(absent)
+  }
+  const result = await readConfigFile(path, disk)
+  return !isFileProblem(result) && result.text === after ? null : refuse("write_failed", "read_back_differs")
+}
+
+async function writeObstacle(file: ConfigFile, disk: Disk): Promise<FileProblem | null> {
+  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: file.path, reason })
+  if (file.text === null) return null
+  const stat = await disk.stat(file.realPath)
+  if (stat.nlink > 1) return refuse("config_unsupported", "hard_link")
+  // Bits, not access(2): for root everything is writable, and a file that was locked by hand stays locked.
+  if ((stat.mode & 0o222) === 0) return refuse("config_readonly", "file")
+  const directory = await disk.stat(dirname(file.realPath))
+  return (directory.mode & 0o222) === 0 ? refuse("config_readonly", "directory") : null
+}
+
+async function writeWhole(path: string, text: string, like: ConfigFile, disk: Disk): Promise<void> {
+  const bytes = Buffer.from(text, "utf8")
+  const handle = await disk.open(path, "wx", like.mode ?? 0o644)
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, done)
+      if (bytesWritten <= 0) throw Object.assign(new Error("nothing was written"), { code: "SHORT_WRITE" })
+      done += bytesWritten
+    }
+    if (like.mode !== null) {
+      await handle.chmod(like.mode)
+      const owner = await disk.stat(like.realPath)
+      await handle.chown(owner.uid, owner.gid).catch(absent)
+    }
+    await handle.sync()
+    if ((await handle.stat()).size !== bytes.length)
+      throw Object.assign(new Error("the file is shorter than its text"), { code: "SHORT_WRITE" })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncDirectory(path: string, disk: Disk): Promise<void> {
+  const handle = await disk.open(path, "r")
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** OpenCode 2 watches the link, not its target: only a change of the link's own times makes it reload (measured). */
+async function touchLink(path: string, disk: Disk): Promise<void> {
+  const now = new Date()
+  await disk.lutimes(path, now, now).catch(absent)
+}
+
+const READONLY_CODES = ["EACCES", "EPERM", "EROFS"]
+
+const isReadonly = (error: unknown): boolean => READONLY_CODES.includes(codeOf(error))
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown"
+
+/** For calls whose failure means that there is nothing there, or nothing that matters. */
+const absent = (): undefined => undefined

@@ -1,0 +1,102 @@
+import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises"
+import { join } from "node:path"
+import { codeOf } from "./config-file.ts"
+import { writeOwnFile } from "./sidecar-file.ts"
+
+const LINES_KEPT = 1_000
+const BACKUPS_KEPT = 20
+
+/** The text that takes an edit back: in `file`, `inserted` is found and makes way for `replaced`. */
+export interface Inverse {
+  readonly file: string
+  readonly section: string
+  readonly inserted: string
+  readonly replaced: string
+}
+
+/** Written and synced before the config is touched. */
+export interface Intent {
+  readonly kind: "intent"
+  readonly change: string
+  readonly time: string
+  readonly session: string | null
+  readonly caller: string | null
+  readonly generation: string
+  readonly action: string
+  readonly targets: readonly string[]
+  readonly note?: string
+  readonly files: readonly { readonly path: string; readonly before: string | null; readonly after: string | null }[]
+  readonly inverse: readonly Inverse[]
+  readonly backup: readonly string[]
+}
+
+/** Closes an intent: `done`, or `undone` when nothing of it stands any more. */
+export interface Closing {
+  readonly kind: "done" | "undone"
+  readonly change: string
+  readonly time: string
+}
+
+export type JournalLine = Intent | Closing
+
+const journalPath = (state: string): string => join(state, "journal.jsonl")
+
+/** Appends one line and syncs it. A torn last line of a crash is ended first, so that it costs no later line. */
+export async function appendJournal(state: string, line: JournalLine): Promise<void> {
+  await mkdir(state, { recursive: true, mode: 0o700 })
+  const text = await readJournalText(state)
+  const lines = text.split("\n").filter((existing) => existing !== "")
+  if (lines.length >= LINES_KEPT) {
+    const kept = [...lines.slice(-(LINES_KEPT - 1)), JSON.stringify(line)]
+    const error = await writeOwnFile(journalPath(state), `${kept.join("\n")}\n`, 0o600)
+    if (error) throw Object.assign(new Error("the journal cannot be shortened"), { code: error })
+    return
+  }
+  const handle = await open(journalPath(state), "a", 0o600)
+  try {
+    const start = text === "" || text.endsWith("\n") ? "" : "\n"
+    await handle.appendFile(`${start}${JSON.stringify(line)}\n`)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Changes whose closing line is missing: a crash may have left them half done. */
+export async function unfinishedChanges(state: string): Promise<readonly Intent[]> {
+  const lines = (await readJournalText(state)).split("\n").flatMap(decodeLine)
+  const closed = new Set(lines.filter((line) => line.kind !== "intent").map((line) => line.change))
+  return lines.filter((line): line is Intent => line.kind === "intent" && !closed.has(line.change))
+}
+
+async function readJournalText(state: string): Promise<string> {
+  try {
+    return await readFile(journalPath(state), "utf8")
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return ""
+    throw error
+  }
+}
+
+/** A line that is not ours, or torn, says nothing. */
+function decodeLine(text: string): JournalLine[] {
+  try {
+    const line: unknown = JSON.parse(text)
+    if (typeof line !== "object" || line === null || !("kind" in line) || !("change" in line)) return []
+    return line.kind === "intent" || line.kind === "done" || line.kind === "undone" ? [line as JournalLine] : []
+  } catch {
+    return []
+  }
+}
+
+/** Keeps a copy of a file before it is changed. Returns the copy's path. */
+export async function backUp(state: string, change: string, name: string, text: string): Promise<string> {
+  const directory = join(state, "backups")
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const path = join(directory, `${change}-${name}`)
+  const error = await writeOwnFile(path, text, 0o600)
+  if (error) throw Object.assign(new Error("the backup cannot be written"), { code: error })
+  const old = (await readdir(directory)).sort().slice(0, -BACKUPS_KEPT)
+  await Promise.all(old.map((copy) => unlink(join(directory, copy)).catch(() => {})))
+  return path
+}

@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export const SIDECAR_NAME = "skill_management.state.json"
+
+/** `$XDG_STATE_HOME/opencode/skill_management`: journal, backups and locks, private to the user. */
+export const stateDirectory = (env: Env, home: string): string =>
+  join(env.XDG_STATE_HOME || join(home, ".local", "state"), "opencode", "skill_management")
+
+/** `$XDG_CONFIG_HOME/opencode`, else `~/.config/opencode`, on every system: both hosts do so. */
+export const defaultConfigDirectory = (env: Env, home: string): string =>
+  join(env.XDG_CONFIG_HOME || join(home, ".config"), "opencode")
+
+export const cacheDirectory = (env: Env, home: string): string =>
+  join(env.XDG_CACHE_HOME || join(home, ".cache"), "opencode")
+
+/** A name for one path that says nothing about it. */
+export const pathKey = (realPath: string): string => createHash("sha256").update(realPath).digest("hex").slice(0, 32)

@@ -1,0 +1,50 @@
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+
+/** How long a call waits for others that change the same config, in milliseconds. */
+const WAIT_MS = 20_000
+const RETRY_MS = 25
+/** A holder that has not renewed its lock for this long is gone. */
+const STALE_MS = 10_000
+
+/**
+ * Runs `work` while no other call, in this process or another, changes the config behind `key`.
+ * Returns `lock_timeout` when the turn did not come in time; the lock is given back after any outcome.
+ */
+export async function withLock<T>(directory: string, key: string, work: () => Promise<T>): Promise<T | "lock_timeout"> {
+  return queue(key, async () => {
+    const { lock } = (await import("proper-lockfile")).default
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const release = await lock(join(directory, key), {
+      realpath: false,
+      stale: STALE_MS,
+      retries: { retries: WAIT_MS / RETRY_MS, factor: 1, minTimeout: RETRY_MS, maxTimeout: RETRY_MS, randomize: true },
+      // The library's own handler throws from a timer, into the host's process. Every write compares the file
+      // before it replaces it, so a lock that was lost costs a `config_changed`, never a byte.
+      onCompromised: () => {},
+    }).catch((error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "ELOCKED") return null
+      throw error
+    })
+    if (!release) return "lock_timeout"
+    try {
+      return await work()
+    } finally {
+      await release().catch(() => {})
+    }
+  })
+}
+
+/** Calls of one process take turns without polling each other. */
+const tails = new Map<string, Promise<unknown>>()
+
+async function queue<T>(key: string, work: () => Promise<T>): Promise<T> {
+  const before = tails.get(key) ?? Promise.resolve()
+  const mine = before.then(work, work)
+  tails.set(key, mine)
+  try {
+    return await mine
+  } finally {
+    if (tails.get(key) === mine) tails.delete(key)
+  }
+}

@@ -1,0 +1,93 @@
+import type { ConfigText } from "../core/config-text.ts"
+import type { LayerDocument } from "../core/document.ts"
+import type { Model } from "../core/predict.ts"
+import type { Generation, Rule } from "../core/rule.ts"
+
+/** An agent as the running host has it. `rules` is its merged ruleset, in order. */
+export interface HostAgent {
+  readonly id: string
+  readonly mode: string
+  readonly hidden: boolean
+  /** Comes with the host, so that the host's own share of its rules may hold more than the default. */
+  readonly native: boolean
+  readonly rules: readonly Rule[]
+}
+
+/** A skill as the running host has registered it. */
+export interface HostSkill {
+  /** What the host's rules match: OpenCode 2 the registry id, OpenCode 1 the registry name. */
+  readonly id: string | null
+  readonly name: string | null
+  readonly idFrom: "registry" | "path" | "name"
+  /** Null for what comes with the host. */
+  readonly path: string | null
+  readonly location: string | null
+  readonly description: string | null
+  readonly autoinvoke: boolean | null
+  readonly content: string | null
+}
+
+/** Text by file name, for the global files that a plan would change; null for a file that is not there. */
+export type Texts = ReadonlyMap<string, string | null>
+
+/** What the running host says, and the configuration as it stands on disk, at one moment. */
+export interface Observation {
+  readonly agents: readonly HostAgent[]
+  readonly skills: readonly HostSkill[]
+  /** The global files by name, in load order; null where there is none. */
+  readonly globals: ReadonlyMap<string, ConfigText | null>
+  /** All layers with these texts in place of the global files' own. */
+  layers(texts: Texts): readonly LayerDocument[]
+  /** What the running host has loaded. */
+  readonly loaded: Model
+  /** What it would load with these texts. */
+  next(texts: Texts): Model
+}
+
+export interface Caller {
+  readonly agent: string | null
+  readonly session: string | null
+  readonly signal?: AbortSignal
+}
+
+export interface PluginOptions {
+  readonly dialect: "auto" | "permission" | "permissions"
+}
+
+/** One host, as one call of the tool sees it. */
+export interface Host {
+  readonly generation: Generation
+  readonly version: string | null
+  readonly caller: Caller
+  readonly options: PluginOptions
+  /** The directory that the host works in. */
+  readonly directory: string
+  /** The repository root above it; `/` for none. */
+  readonly worktree: string
+  readonly home: string
+  /** Where the host keeps what it downloads. */
+  readonly cacheDirectory: string
+  readonly configDirectory: string
+  /** Other directories that the host reads configuration from. */
+  readonly configDirectories: readonly string[]
+  readonly stateDirectory: string
+  /** Names of the global files, in load order. */
+  readonly globalNames: readonly string[]
+  /** The names that a new rule prefers, best first. */
+  readonly preferredNames: readonly string[]
+  /** Whether the host reads an edit by itself; if not, it takes effect after a restart. */
+  readonly reloads: boolean
+  /** Reads registry, agents and layers. Throws `HostUnavailable` when the host answers neither. */
+  observe(): Promise<Observation>
+  /** The agents alone, as the host has them this moment; empty when it does not answer. */
+  agents(): Promise<readonly HostAgent[]>
+}
+
+/** Neither the registry nor the agents can be read. */
+export class HostUnavailable extends Error {
+  readonly part: "skills" | "agents" | "both"
+  constructor(part: "skills" | "agents" | "both") {
+    super(`the host does not answer for ${part}`)
+    this.part = part
+  }
+}

@@ -1,0 +1,123 @@
+import { homedir } from "node:os"
+import { basename } from "node:path"
+import { modelOpenCode1 } from "../../core/predict.ts"
+import { isEffect, type Rule } from "../../core/rule.ts"
+import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
+import { type Caller, type Host, type HostAgent, type HostSkill, HostUnavailable, type PluginOptions } from "../host.ts"
+import { observation } from "../observation.ts"
+import { documentOf, type Source } from "../sources.ts"
+import { isRecord, text } from "../values.ts"
+import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
+
+/** `client._client.get` of the plugin input: the one way to every route, also under a server password (1.18.34). */
+export type Get = (url: string) => Promise<unknown>
+
+/**
+ * What the host has loaded and will not read again before a restart. The global files are read once per process,
+ * as the host reads them; the other layers once per instance.
+ */
+export interface Loaded {
+  readonly globals: readonly Source[]
+  readonly higher: readonly Source[]
+}
+
+const globalsAtStart = new Map<string, Promise<Source[]>>()
+
+export async function loadedAtStart(places: Places): Promise<Loaded> {
+  const globals = globalsAtStart.get(places.configDirectory) ?? globalSources(places.configDirectory)
+  globalsAtStart.set(places.configDirectory, globals)
+  return { globals: await globals, higher: await higherSources(places) }
+}
+
+/** OpenCode 1 as one call of the tool sees it. */
+export function opencode1(given: {
+  readonly get: Get
+  readonly places: Places
+  readonly loaded: Loaded
+  readonly version: string | null
+  readonly caller: Caller
+  readonly options: PluginOptions
+}): Host {
+  const { places } = given
+  return {
+    generation: "opencode-1",
+    version: given.version,
+    caller: given.caller,
+    options: given.options,
+    directory: places.directory,
+    worktree: places.worktree,
+    home: places.home,
+    cacheDirectory: cacheDirectory(process.env, places.home),
+    configDirectory: places.configDirectory,
+    configDirectories: [places.configDirectory],
+    stateDirectory: stateDirectory(process.env, homedir()),
+    globalNames: GLOBAL_NAMES,
+    preferredNames: ["opencode.jsonc", "opencode.json", "config.json"],
+    reloads: false,
+    agents: async () => (await readAgents(given.get)) ?? [],
+    observe: async () => {
+      const model = (layers: Parameters<typeof modelOpenCode1>[0]) => modelOpenCode1(layers, places.home)
+      const [agents, skills] = await Promise.all([readAgents(given.get), readSkills(given.get)])
+      if (!agents && !skills) throw new HostUnavailable("both")
+      if (!skills) throw new HostUnavailable("skills")
+      return observation({
+        agents: agents ?? [],
+        skills,
+        configDirectory: places.configDirectory,
+        globalNames: GLOBAL_NAMES,
+        globals: await globalSources(places.configDirectory),
+        higher: await higherSources(places),
+        model,
+        loaded: model([...given.loaded.globals, ...given.loaded.higher].map(documentOf)),
+      })
+    },
+  }
+}
+
+/** An unknown route answers 200 with HTML, so only an array counts. */
+async function readAgents(get: Get): Promise<HostAgent[] | null> {
+  const data = await get("/agent").catch(() => null)
+  if (!Array.isArray(data)) return null
+  return data.filter(isRecord).flatMap((agent) => {
+    const id = text(agent.name)
+    if (id === null || !Array.isArray(agent.permission)) return []
+    return [
+      {
+        id,
+        mode: text(agent.mode) ?? "all",
+        hidden: agent.hidden === true,
+        native: agent.native === true,
+        rules: agent.permission.filter(isRecord).flatMap(decodeRule),
+      },
+    ]
+  })
+}
+
+function decodeRule(rule: Record<string, unknown>): Rule[] {
+  const action = text(rule.permission)
+  const resource = text(rule.pattern)
+  const effect = rule.action
+  return action !== null && resource !== null && isEffect(effect) ? [{ action, resource, effect }] : []
+}
+
+/** OpenCode 1 matches its rules against the registry name; the folder may be called otherwise. */
+async function readSkills(get: Get): Promise<HostSkill[] | null> {
+  const data = await get("/skill").catch(() => null)
+  if (!Array.isArray(data)) return null
+  return data.filter(isRecord).map((skill): HostSkill => {
+    const name = text(skill.name)
+    const location = text(skill.location)
+    const path = location?.startsWith("/") ? location : null
+    const derived = path ? basename(path.replace(/\/SKILL\.md$/i, ""), ".md") : null
+    return {
+      id: name ?? derived,
+      name,
+      idFrom: name === null ? "path" : "name",
+      path,
+      location,
+      description: text(skill.description),
+      autoinvoke: null,
+      content: text(skill.content),
+    }
+  })
+}

@@ -1,0 +1,84 @@
+import { run } from "../../actions/run.ts"
+import { answerSchema } from "../../tool/answer-schema.ts"
+import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
+import { decodeOptions } from "../options.ts"
+import { isRecord, text } from "../values.ts"
+import { type Lists, opencode2 } from "./host.ts"
+
+/** The part of the plugin context that is used. An OpenCode 1 process hands over another one, without these. */
+interface Context {
+  readonly tool: { transform(change: (editor: { add(tool: object): void }) => void): unknown }
+  readonly lists: Lists
+  readonly options: unknown
+  readonly location: unknown
+  readonly version: string | null
+}
+
+/**
+ * The OpenCode 2 entry. OpenCode 1.18.34 calls it too, with a context that has no `tool` and no `agent.list`: there
+ * it does nothing. The lists are empty while this runs, so they are read when the tool is called.
+ */
+export async function setup(given: unknown): Promise<void> {
+  const context = decodeContext(given)
+  if (!context) return
+  await context.tool.transform((editor) =>
+    editor.add({
+      name: TOOL_NAME,
+      description: TOOL_DESCRIPTION,
+      input: hostInputSchema,
+      // Late betas stop every session without it; 2.0 passes over it.
+      jsonSchema: hostInputSchema,
+      output: answerSchema,
+      options: { codemode: false },
+      execute: (input: unknown, call: unknown) => execute(context, input, call),
+    }),
+  )
+}
+
+async function execute(context: Context, input: unknown, call: unknown) {
+  const caller = isRecord(call) ? call : {}
+  const signal = caller.signal
+  const place = await locationOf(context)
+  const host = opencode2({
+    lists: context.lists,
+    ...place,
+    version: context.version,
+    caller: {
+      agent: text(caller.agent),
+      session: text(caller.sessionID),
+      ...(signal instanceof AbortSignal && { signal }),
+    },
+    options: decodeOptions(context.options),
+  })
+  const { answer, text: shown } = await run(host, input)
+  // A list with one text item works on every build; `output` needs the declared schema.
+  return { output: answer, content: [{ type: "text", text: shown }] }
+}
+
+function decodeContext(given: unknown): Context | null {
+  if (!isRecord(given)) return null
+  const [tool, agent, skill] = [given.tool, given.agent, given.skill].map((part) => Object(part))
+  const transform = tool.transform
+  if (typeof transform !== "function" || typeof agent.list !== "function" || typeof skill?.list !== "function")
+    return null
+  const app = given.app
+  return {
+    tool: { transform: (change) => transform.call(tool, change) },
+    lists: { agents: async () => agent.list(), skills: async () => skill.list() },
+    options: given.options,
+    location: given.location,
+    version: isRecord(app) ? text(app.version) : null,
+  }
+}
+
+/** Both the context (2.0) and the lists (betas) name the directory, and the repository above it. */
+async function locationOf(context: Context): Promise<{ directory: string; worktree: string }> {
+  const list: unknown = await context.lists.agents().catch(() => null)
+  const location = isRecord(context.location) ? context.location : isRecord(list) ? list.location : null
+  const found = isRecord(location) ? location : {}
+  const project = isRecord(found.project) ? found.project : {}
+  return {
+    directory: text(found.directory) ?? process.cwd(),
+    worktree: text(project.directory) ?? "/",
+  }
+}

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs"
+import { readdir, readFile, stat } from "node:fs/promises"
+import { homedir } from "node:os"
+import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path"
+import { type ConfigText, member, readConfigText, type Substitute } from "../core/config-text.ts"
+import type { SectionProblem } from "../core/dialect/permission-map.ts"
+import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
+import type { Layer, Origin } from "../core/rule.ts"
+import { readFrontmatter } from "../files/frontmatter.ts"
+
+/** One place that a host reads configuration from, as text. Only its permission sections are ever looked at. */
+export interface Source {
+  readonly layer: Layer
+  readonly file: string | null
+  /** Base of relative `{file:…}` references. */
+  readonly directory: string
+  readonly text: string
+  /** A config, a Markdown agent, or a bare `permission` value (`$OPENCODE_PERMISSION`). */
+  readonly form: "config" | "permission" | { readonly agent: string; readonly key: "agent" | "mode" }
+}
+
+/** What the host replaces in a config's text. Read anew for each text; results never leave the parsed document. */
+export const substituteIn =
+  (directory: string): Substitute =>
+  (kind, name) => {
+    if (kind === "env") return process.env[name] || undefined
+    const path = name.startsWith("~/") ? join(homedir(), name.slice(2)) : name
+    try {
+      return readFileSync(isAbsolute(path) ? path : resolve(directory, path), "utf8")
+    } catch {
+      return undefined
+    }
+  }
+
+export const configTextOf = (source: Pick<Source, "text" | "directory">): ConfigText =>
+  readConfigText(source.text, substituteIn(source.directory))
+
+/** Reduces a source to what it says about permissions. */
+export function documentOf(source: Source): LayerDocument {
+  if (source.form === "config") return readDocument(configTextOf(source), source.layer, source.file)
+  if (source.form === "permission") {
+    const text = readConfigText(`{"permission":${source.text}}`, () => undefined)
+    return readDocument({ ...text, position: () => ({ line: 1, column: 1 }) }, source.layer, source.file)
+  }
+  return markdownDocument(source, source.form)
+}
+
+function markdownDocument(source: Source, form: { agent: string; key: "agent" | "mode" }): LayerDocument {
+  const empty = { permission: null, tools: null, permissions: null }
+  const document = {
+    layer: source.layer,
+    file: source.file,
+    keys: new Set<string>(),
+    ...empty,
+    agents: [],
+    problems: [],
+  }
+  const frontmatter = readFrontmatter(source.text)
+  if (!frontmatter.node) return document
+  const named = member(frontmatter.node, "name")?.value
+  const name = form.key === "agent" && typeof named === "string" ? named : form.agent
+  const problems: SectionProblem[] = []
+  const origin = (offset: number): Origin => ({
+    layer: source.layer,
+    file: source.file,
+    ...frontmatter.position(offset),
+    agent: name,
+  })
+  return { ...document, agents: [readAgent(frontmatter.node, form.key, name, origin, problems, true)], problems }
+}
+
+/** A config file as a source; none where it cannot be read, as the host reads past it too. */
+export async function fileSource(layer: Layer, file: string): Promise<Source[]> {
+  try {
+    const text = (await readFile(file)).toString("utf8")
+    return [{ layer, file, directory: dirname(file), text, form: "config" }]
+  } catch {
+    return []
+  }
+}
+
+const AGENT_DIRECTORIES = [
+  { names: ["agent", "agents"], key: "agent", depth: 8 },
+  { names: ["mode", "modes"], key: "mode", depth: 1 },
+] as const
+
+/** Markdown agents under a config directory: the folders `agent` and `agents` at any depth, then `mode` and `modes`. */
+export async function agentSources(layer: Layer, directory: string): Promise<Source[]> {
+  const found: Source[] = []
+  for (const { names, key, depth } of AGENT_DIRECTORIES)
+    for (const name of names) {
+      const root = join(directory, name)
+      for (const file of await markdownFiles(root, depth)) {
+        const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
+        for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, key } })
+      }
+    }
+  return found
+}
+
+const MAX_MARKDOWN_FILES = 2_000
+
+/** Follows links, as the hosts do; depth and number are bounded, so a loop of links ends. */
+async function markdownFiles(root: string, depth: number): Promise<string[]> {
+  const found: string[] = []
+  const visit = async (directory: string, left: number): Promise<void> => {
+    const names = await readdir(directory).catch(() => [])
+    for (const name of names.sort()) {
+      if (found.length >= MAX_MARKDOWN_FILES) return
+      const path = join(directory, name)
+      if (name.endsWith(".md")) found.push(path)
+      else if (left > 1 && (await isDirectory(path))) await visit(path, left - 1)
+    }
+  }
+  await visit(root, depth)
+  return found
+}
+
+export const isDirectory = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+
+/** A directory and its parents up to `stop`, nearest first; up to the root where `stop` is no parent. */
+export function upwards(start: string, stop: string): string[] {
+  const found: string[] = []
+  for (let at = resolve(start); ; at = dirname(at)) {
+    found.push(at)
+    if (at === resolve(stop) || at === parse(at).root) return found
+  }
+}

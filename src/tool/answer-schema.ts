@@ -1,0 +1,276 @@
+import type { FromSchema } from "json-schema-to-ts"
+import { EFFECTS, LAYERS } from "../core/rule.ts"
+import { ACTIONS, type Action } from "./input-schema.ts"
+import {
+  array,
+  boolean,
+  data,
+  integer,
+  nullable,
+  numbersByName,
+  object,
+  oneOf,
+  string,
+  strings,
+  truncated,
+} from "./schema.ts"
+import { ERROR_CODES, NOTICE_CODES, REASONS, SCOPES, SOURCES, STATES, UNLISTED } from "./vocabulary.ts"
+
+const effect = { type: "string", enum: EFFECTS } as const
+const state = { type: "string", enum: STATES } as const
+const unlisted = { type: "string", enum: UNLISTED } as const
+
+const envelope = {
+  schemaVersion: { const: 1 },
+  warnings: strings,
+  notices: array(object({ code: { type: "string", enum: NOTICE_CODES }, data }, "data")),
+  host: object({ generation: oneOf("opencode-1", "opencode-2"), version: nullable(string) }),
+  next: array(object({ why: string, input: data })),
+} as const
+
+const failed = object(
+  { code: { type: "string", enum: ERROR_CODES }, message: string, hint: string, data },
+  "hint",
+  "data",
+)
+
+const rowFields = {
+  id: nullable(string),
+  name: nullable(string),
+  autoinvoke: nullable(boolean),
+  source: { type: "string", enum: SOURCES },
+  scope: { type: "string", enum: SCOPES },
+  state,
+  path: nullable(string),
+  description: nullable(string),
+  tokens: integer,
+  unlisted,
+  pending: state,
+  truncated: strings,
+} as const
+
+/** A row of `list`; `fields` may leave any of them out. */
+export const rowSchema = object(
+  rowFields,
+  "id",
+  "name",
+  "autoinvoke",
+  "source",
+  "scope",
+  "state",
+  "path",
+  "description",
+  "tokens",
+  "unlisted",
+  "pending",
+  "truncated",
+)
+
+const agentSummary = object({
+  id: string,
+  hidden: boolean,
+  skillTool: boolean,
+  available: integer,
+  ask: integer,
+  disabled: integer,
+  tokens: integer,
+})
+
+const listFields = {
+  callerAgent: object({ id: nullable(string), verified: boolean }),
+  summary: object(
+    {
+      total: integer,
+      available: integer,
+      disabled: integer,
+      ask: integer,
+      diverged: integer,
+      derivedIds: integer,
+      agents: array(agentSummary),
+      agentsTruncated: truncated,
+    },
+    "agentsTruncated",
+  ),
+  skills: array(rowSchema),
+  page: object({ total: integer, returned: integer, nextCursor: nullable(string) }),
+  config: object(
+    {
+      file: string,
+      realFile: string,
+      configDir: string,
+      configDirs: strings,
+      hadPermissions: boolean,
+      dialect: oneOf("permission", "permissions"),
+      notes: strings,
+    },
+    "realFile",
+  ),
+  sidecar: object({ file: string, ok: boolean, error: nullable(string) }),
+  consistency: object(
+    {
+      staleSidecarIds: strings,
+      staleSidecarIdsTruncated: truncated,
+      unrecordedRules: array(object({ resource: string, effect })),
+      unrecordedRulesTruncated: truncated,
+      missingFromRegistry: strings,
+      missingFromRegistryTruncated: truncated,
+    },
+    "staleSidecarIdsTruncated",
+    "unrecordedRulesTruncated",
+    "missingFromRegistryTruncated",
+  ),
+} as const
+
+const origin = object(
+  {
+    layer: { type: "string", enum: LAYERS },
+    file: nullable(string),
+    line: nullable(integer),
+    column: nullable(integer),
+    agent: string,
+  },
+  "agent",
+)
+const rule = object({ action: string, resource: string, effect, origin })
+
+const agentView = {
+  id: string,
+  hidden: boolean,
+  mode: string,
+  state,
+  explicit: boolean,
+  rule: nullable(integer),
+  unlisted,
+} as const
+
+const section = object({ path: strings, was: nullable(string) })
+const record = object(
+  {
+    generation: oneOf("opencode-1", "opencode-2"),
+    file: string,
+    id: string,
+    effect,
+    previous: effect,
+    note: string,
+    sections: array(section),
+  },
+  "previous",
+  "note",
+  "sections",
+)
+
+const inspectFields = {
+  conclusion: string,
+  skill: object(
+    {
+      ...rowFields,
+      realPath: nullable(string),
+      flags: object({ disableModelInvocation: nullable(boolean), autoinvoke: nullable(boolean) }),
+      supportingFiles: object({ count: integer, first: strings }),
+      record: nullable(record),
+    },
+    "unlisted",
+    "pending",
+    "truncated",
+  ),
+  idDerivation: object({ from: oneOf("registry", "path", "name"), note: string }),
+  rules: array(rule),
+  rulesTruncated: truncated,
+  agents: array(object(agentView, "unlisted")),
+  agentsTruncated: truncated,
+  caller: object(
+    { ...agentView, verified: boolean, trace: array(integer), traceTruncated: truncated },
+    "unlisted",
+    "traceTruncated",
+  ),
+} as const
+
+const place = object({ effect, origin })
+
+const changeFields = {
+  changed: boolean,
+  reason: nullable({ type: "string", enum: REASONS }),
+  targets: array(
+    object({ id: string, before: effect, after: effect, changed: boolean, reason: { type: "string", enum: REASONS } }),
+  ),
+  before: effect,
+  after: effect,
+  diff: string,
+  diffTruncated: truncated,
+  impact: array(
+    object(
+      {
+        agents: strings,
+        agentsTruncated: truncated,
+        direction: oneOf("narrower", "wider"),
+        before: effect,
+        after: effect,
+        ids: strings,
+        count: integer,
+        tokens: numbersByName,
+        skillTool: boolean,
+      },
+      "agentsTruncated",
+      "skillTool",
+    ),
+  ),
+  unaffected: strings,
+  unaffectedTruncated: truncated,
+  unpredicted: strings,
+  unpredictedTruncated: truncated,
+  verification: object({ method: oneOf("host", "simulated", "none"), ok: boolean, detail: string }),
+  takesEffect: oneOf("now", "restart"),
+  backup: nullable(string),
+  sidecar: object({ file: string, written: boolean }),
+  change: nullable(string),
+} as const
+
+const listBody = object(listFields, "config", "sidecar", "consistency")
+const inspectBody = object(inspectFields, "rulesTruncated", "agentsTruncated")
+const disableBody = object(changeFields, "diffTruncated", "unaffectedTruncated", "unpredictedTruncated")
+const enableBody = object(
+  { ...changeFields, location: nullable(string), rule: nullable(place) },
+  "diffTruncated",
+  "unaffectedTruncated",
+  "unpredictedTruncated",
+)
+
+export type Notice = FromSchema<typeof envelope.notices.items>
+export type Next = FromSchema<typeof envelope.next.items>
+export type Row = FromSchema<typeof rowSchema>
+export type ListBody = FromSchema<typeof listBody>
+export type InspectBody = FromSchema<typeof inspectBody>
+export type DisableBody = FromSchema<typeof disableBody>
+export type EnableBody = FromSchema<typeof enableBody>
+
+/** A whole answer: the envelope around an action's own fields. `ok: true` carries no error, `ok: false` always one. */
+const answer = (action: Action, body: { properties: Record<string, unknown>; required: readonly string[] }) => ({
+  ...object({ ...envelope, action: { const: action }, ok: boolean, error: failed, ...body.properties }),
+  required: [...Object.keys(envelope), "action", "ok", ...body.required],
+  if: { properties: { ok: { const: false } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { required: ["error"] },
+  else: { properties: { error: false } },
+})
+
+/** An error without any of the action's fields. */
+const failure = object({
+  ...envelope,
+  action: { type: "string", enum: [...ACTIONS, "unknown"] },
+  ok: { const: false },
+  error: failed,
+})
+
+/** Every answer of the tool is one of these. `list` keeps its fields even when it fails on an unparsable config. */
+export const answerSchema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Answer of skill_management",
+  type: "object",
+  anyOf: [
+    answer("list", listBody),
+    answer("inspect", inspectBody),
+    answer("disable", disableBody),
+    answer("enable", enableBody),
+    failure,
+  ],
+}

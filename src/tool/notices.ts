@@ -1,0 +1,37 @@
+import type { Notice } from "./answer-schema.ts"
+import type { NoticeCode } from "./vocabulary.ts"
+
+type Data = Readonly<Record<string, unknown>>
+
+export const notice = (code: NoticeCode, data?: Data): Notice => (data ? { code, data } : { code })
+
+const list = (value: unknown): string => (Array.isArray(value) ? value.map((name) => `\`${name}\``).join(", ") : "")
+
+/** The English of each notice, for people; programs read code and data. */
+const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
+  field_ignored: ({ field }) => `\`${field}\` is not used by this action`,
+  field_unknown: ({ field, nearest }) =>
+    `\`${field}\` is not a field${nearest ? `; did you mean \`${nearest}\`?` : ""}`,
+  caller_unverified: ({ agent }) => `the host did not name a known calling agent; \`${agent}\` was looked at instead`,
+  restart_pending: () =>
+    "the config on disk differs from what the host has loaded; `pending` is the state after a restart",
+  host_not_reloaded: () => "the host has not read the change yet; it takes effect after a restart",
+  partly_effective: ({ agents }) => `another rule still wins for ${list(agents)}`,
+  opens_for: ({ agents }) => `this also gives the skill to ${list(agents)}, whom the host itself denies it`,
+  ask_may_hang: () => "an `ask` may stay unanswered in a subagent or in a run without a user",
+  approval_not_configured: () => "no rule says who may make a skill more available",
+  rule_is_a_pattern: ({ id }) => `\`${id}\` is read as a pattern; it may also cover skills that are installed later`,
+  other_host_differs: () => "both hosts read this map: OpenCode 1 takes the entry for a name, OpenCode 2 for an id",
+  model_differs: ({ agents }) =>
+    `the rules of ${list(agents)} do not follow from the config files; their future is unknown`,
+  diff_excerpt: () => "text outside the edited section is shown as `…`",
+  sidecar_not_written: ({ reason }) => `the change is made, but its record could not be written (${reason})`,
+  unfinished_change: ({ changes }) => `a change was interrupted: ${list(changes)}; the next write settles it`,
+  both_files: ({ files }) => `several global files hold skill rules: ${list(files)}`,
+  section_left: () => "the emptied section was left, because something else stands in it",
+  rows_missing: ({ shown, total }) =>
+    `${shown} of ${total} skills are shown; call again with \`cursor\` from page.nextCursor, or narrow with match, where or query`,
+  winner_not_stable: () => "several files claim this skill, and the host does not say which one wins",
+}
+
+export const warningOf = ({ code, data = {} }: Notice): string => SAYINGS[code](data)

@@ -1,0 +1,166 @@
+import type { Action } from "./input-schema.ts"
+import type { ErrorCode } from "./vocabulary.ts"
+
+/**
+ * An expected failure. Messages start in lower case and end without a period, the user's words in backticks;
+ * `hint` says what to do. Programs read `code` and `data`.
+ */
+export interface Problem {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly hint?: string
+  readonly data?: Readonly<Record<string, unknown>>
+}
+
+export const isProblem = (value: unknown): value is Problem =>
+  typeof value === "object" && value !== null && "code" in value && "message" in value
+
+const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(", ")
+const place = (at: { file: string; line: number; column: number }): string => `${at.file}:${at.line}:${at.column}`
+
+export const invalidInput = (message: string, hint: string, data: Readonly<Record<string, unknown>>): Problem => ({
+  code: "invalid_input",
+  message,
+  hint,
+  data,
+})
+
+export const skillNotFound = (wanted: string, suggestions: readonly string[]): Problem => ({
+  code: "skill_not_found",
+  message: `no skill \`${wanted}\` is registered`,
+  hint: suggestions.length > 0 ? `did you mean ${quoted(suggestions)}?` : "call list with query to look for it",
+  data: { suggestions },
+})
+
+export const agentNotFound = (wanted: string, suggestions: readonly string[]): Problem => ({
+  code: "agent_not_found",
+  message: `no agent \`${wanted}\` is known to the host`,
+  hint: suggestions.length > 0 ? `did you mean ${quoted(suggestions)}?` : "call list without agent to see all agents",
+  data: { suggestions },
+})
+
+export const nameAmbiguous = (name: string, ids: readonly string[]): Problem => ({
+  code: "name_ambiguous",
+  message: `the name \`${name}\` belongs to several skills`,
+  hint: "name one of them by id",
+  data: { ids },
+})
+
+export const scopeUnsupported = (action: Action, agent: string, manual: { file: string; text: string }): Problem => ({
+  code: "scope_unsupported",
+  message: `${action} for the agent \`${agent}\` alone is not possible yet`,
+  hint: `leave out \`agent\`, or paste data.manual.text into ${manual.file} yourself`,
+  data: { manual },
+})
+
+export const idNotExpressible = (id: string, hits: readonly string[]): Problem => ({
+  code: "id_not_expressible",
+  message: `a rule cannot name \`${id}\` alone`,
+  hint:
+    hits.length > 0 ? `as a pattern it also covers ${quoted(hits.slice(0, 5))}` : "the host reads it as something else",
+  data: { hits: hits.slice(0, 20) },
+})
+
+type Place = { readonly file: string; readonly line: number; readonly column: number; readonly reason: string }
+
+export const configUnparsable = (at: Place): Problem => ({
+  code: "config_unparsable",
+  message: `the config does not parse at ${place(at)}: ${at.reason}`,
+  hint: "mend that place; nothing is written into a file that the host cannot read",
+  data: { ...at },
+})
+
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  unexpected_type: "the section is not of the type that the host expects",
+  unknown_effect: "the effect is not allow, ask or deny",
+  duplicate_key: "a key on the way to the rule stands twice",
+  reference: "an {env:…} or {file:…} reference stands on the way to the rule",
+  dangling_link: "it is a link to nothing",
+  not_a_file: "it is not a regular file",
+  too_large: "it is larger than 4 MiB",
+  hard_link: "it has several names (hard links), and replacing it would part them",
+  not_utf8: "it is not UTF-8",
+  ELOOP: "its links form a loop",
+}
+
+export const configUnsupported = (at: { file: string; line?: number; column?: number; reason: string }): Problem => ({
+  code: "config_unsupported",
+  message: `${at.line ? place({ line: at.line, column: at.column ?? 1, file: at.file }) : at.file} cannot be edited safely: ${UNSUPPORTED[at.reason] ?? at.reason}`,
+  hint: "change that place by hand, then call again",
+  data: { ...at },
+})
+
+export const fileProblem = (problem: {
+  kind: "config_unsupported" | "config_unreadable" | "config_readonly" | "config_changed" | "write_failed"
+  file: string
+  reason: string
+}): Problem => {
+  const { file, reason, kind } = problem
+  if (kind === "config_unsupported") return configUnsupported(problem)
+  const words = {
+    config_unreadable: ["cannot be read", "check its permissions"],
+    config_readonly: ["may not be written", "make it writable, or change it where it is managed"],
+    config_changed: ["was changed by someone else meanwhile", "call again"],
+    write_failed: ["could not be written; the old text is in place", "check disk space and permissions"],
+  } as const
+  const [says, hint] = words[kind]
+  return { code: kind, message: `${file} ${says} (${reason})`, hint, data: { file, reason } }
+}
+
+export const predictionFailed = (
+  agent: string,
+  agents: readonly string[],
+  manual: { file: string; text: string },
+): Problem => ({
+  code: "prediction_failed",
+  message: `the rules of \`${agent}\` on the running host do not follow from the config files, so the effect of a change cannot be foreseen`,
+  hint: `another plugin or an unread layer changes them; paste data.manual.text into ${manual.file} yourself`,
+  data: { agents, manual },
+})
+
+export const notEffective = (message: string, hint: string, data: Readonly<Record<string, unknown>>): Problem => ({
+  code: "not_effective",
+  message,
+  hint,
+  data,
+})
+
+export const blockedElsewhere = (message: string, hint: string, data: Readonly<Record<string, unknown>>): Problem => ({
+  code: "blocked_elsewhere",
+  message,
+  hint,
+  data,
+})
+
+export const sidecarUnsupported = (file: string, reason: string): Problem => ({
+  code: "sidecar_unsupported",
+  message: `the record file cannot be used (${reason}), so nothing is written`,
+  hint: reason === "newer_version" ? "update this plugin" : `mend or remove ${file}`,
+  data: { file, reason },
+})
+
+export const lockTimeout = (): Problem => ({
+  code: "lock_timeout",
+  message: "another call has been changing this config for too long",
+  hint: "call again",
+})
+
+export const cancelled = (): Problem => ({ code: "cancelled", message: "the call was cancelled; nothing was changed" })
+
+export const registryUnavailable = (): Problem => ({
+  code: "registry_unavailable",
+  message: "the host does not tell its skills",
+  hint: "call again; restart the host if it stays so",
+})
+
+export const unsupportedHost = (): Problem => ({
+  code: "unsupported_host",
+  message: "this host tells neither its skills nor its agents",
+  hint: "use OpenCode 1.18 or later, or OpenCode 2",
+})
+
+export const internal = (name: string): Problem => ({
+  code: "internal",
+  message: `an unexpected ${name} stopped the call; nothing more was changed`,
+  hint: "please report it with the call that led to it",
+})
