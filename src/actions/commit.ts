@@ -6,10 +6,10 @@ import { encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { codeOf, type FileProblem, hashOf, replaceConfigFile } from "../files/config-file.ts"
 import { appendJournal, backUp, type Inverse } from "../files/journal.ts"
 import { writeSidecarText } from "../files/sidecar-file.ts"
-import type { Host } from "../hosts/host.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
 import { fileProblem, type Problem } from "../tool/problems.ts"
+import type { Host } from "./ports.ts"
 import type { Sidecar } from "./records.ts"
 
 /** A change that stands in the files. */

@@ -1,7 +1,7 @@
-import type { HostSkill } from "../hosts/host.ts"
 import type { Request } from "../tool/input.ts"
 import { nearNames } from "../tool/near.ts"
 import { invalidInput, nameAmbiguous, type Problem, skillNotFound } from "../tool/problems.ts"
+import type { HostSkill } from "./ports.ts"
 
 /** The skill that a call names by `id`, by `name`, or by both if they agree. */
 export function findSkill(skills: readonly HostSkill[], request: Request): HostSkill | Problem {

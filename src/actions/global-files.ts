@@ -1,15 +1,34 @@
 import { join } from "node:path"
 import { findExact } from "../core/candidates.ts"
-import { member } from "../core/config-text.ts"
+import { type ConfigText, member, properties } from "../core/config-text.ts"
 import type { Dialect } from "../core/dialect/section.ts"
+import { readDocument } from "../core/document.ts"
 import { hasOpenCode1Key } from "../core/predict.ts"
 import type { GlobalFile } from "../core/world.ts"
 import { isFileProblem, readConfigFile } from "../files/config-file.ts"
-import type { Host, Observation } from "../hosts/host.ts"
+import type { Host, Observation } from "./ports.ts"
 
 /** The global files as the plan sees them, in load order. */
 export const globalFiles = (host: Host, seen: Observation): GlobalFile[] =>
-  [...seen.globals].map(([name, text]) => ({ name, path: join(host.configDirectory, name), text }))
+  [...seen.globals].map(([name, text]) => ({
+    name,
+    path: join(host.configDirectory, name),
+    text,
+    fault: host.generation === "opencode-1" && text ? startObstacle(text) : null,
+  }))
+
+/** What keeps OpenCode 1.18.34 from starting on a config that parses: a bad section, or one of OpenCode 2. */
+function startObstacle(text: ConfigText): GlobalFile["fault"] {
+  const { problems } = readDocument(text, "global", null)
+  const [problem] = problems
+  if (problem) return { ...text.position(problem.offset), reason: problem.reason }
+  const sections = [
+    text.tree,
+    ...["agent", "agents", "mode"].flatMap((key) => properties(member(text.tree, key)).map((agent) => agent.value)),
+  ]
+  const array = sections.map((section) => member(section, "permissions")).find((node) => node !== undefined)
+  return array ? { ...text.position(array.offset), reason: "opencode_2_array" } : null
+}
 
 const keysOf = (file: GlobalFile): ReadonlySet<string> =>
   new Set((file.text?.tree?.children ?? []).map((property) => String(property.children?.[0]?.value)))

@@ -1,9 +1,9 @@
 import { decide, hasSkillTool } from "../core/evaluate.ts"
 import type { AgentOutcome } from "../core/outcome.ts"
 import { isWider } from "../core/rule.ts"
-import type { HostSkill } from "../hosts/host.ts"
 import type { DisableBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
+import type { HostSkill } from "./ports.ts"
 import { tokensOf } from "./world.ts"
 
 type Impact = DisableBody["impact"][number]

@@ -5,7 +5,7 @@ import type { Rule } from "../core/rule.ts"
 import { decodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { SIDECAR_NAME } from "../files/locations.ts"
 import { readSidecarText } from "../files/sidecar-file.ts"
-import type { Host, Observation } from "../hosts/host.ts"
+import type { Host, Observation } from "./ports.ts"
 
 /** The sidecar as it stands: its records, or why they cannot be used. */
 export interface Sidecar {

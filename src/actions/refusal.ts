@@ -1,7 +1,6 @@
 import type { Blocked } from "../core/outcome.ts"
 import type { PlanProblem } from "../core/plan.ts"
 import type { Wish } from "../core/world.ts"
-import type { Host } from "../hosts/host.ts"
 import {
   blockedElsewhere,
   configUnparsable,
@@ -11,6 +10,7 @@ import {
   type Problem,
   predictionFailed,
 } from "../tool/problems.ts"
+import type { Host } from "./ports.ts"
 import { placeText, ruleText } from "./wording.ts"
 
 const SHOWN = 20

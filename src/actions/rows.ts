@@ -1,8 +1,8 @@
 import { join, relative, sep } from "node:path"
-import type { Host, HostSkill } from "../hosts/host.ts"
-import { upwards } from "../hosts/sources.ts"
+import { upwards } from "../files/locations.ts"
 import type { Row } from "../tool/answer-schema.ts"
 import type { Source } from "../tool/vocabulary.ts"
+import type { Host, HostSkill } from "./ports.ts"
 import { promptTokens, type Scene, stateIn, unlistedReason } from "./world.ts"
 
 /** One skill as the caller sees it, description whole. */

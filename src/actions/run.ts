@@ -1,4 +1,3 @@
-import { type Host, HostUnavailable } from "../hosts/host.ts"
 import { type Answer, envelope, type Outcome, render } from "../tool/envelope.ts"
 import { decodeInput, type Request } from "../tool/input.ts"
 import { ACTIONS, type Action } from "../tool/input-schema.ts"
@@ -6,6 +5,7 @@ import { internal, isProblem, type Problem, registryUnavailable, unsupportedHost
 import { change } from "./change.ts"
 import { inspect } from "./inspect.ts"
 import { list } from "./list.ts"
+import { type Host, HostUnavailable } from "./ports.ts"
 
 /** One call of the tool, from input to answer. Never throws: what nobody foresaw becomes `internal`. */
 export async function run(host: Host, input: unknown): Promise<{ readonly answer: Answer; readonly text: string }> {

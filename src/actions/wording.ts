@@ -1,7 +1,7 @@
 import type { Decision } from "../core/evaluate.ts"
 import type { LocatedRule, Origin } from "../core/rule.ts"
-import type { HostSkill } from "../hosts/host.ts"
 import type { Unlisted } from "../tool/vocabulary.ts"
+import type { HostSkill } from "./ports.ts"
 
 /** A rule as people read it: `{skill, pdf*, deny}`. */
 export const ruleText = ({ action, resource, effect }: LocatedRule): string => `\`{${action}, ${resource}, ${effect}}\``

@@ -1,12 +1,12 @@
 import { compileRuleset, decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
 import { type Attributed, attribute, predictRules } from "../core/predict.ts"
 import type { Effect, LocatedRule } from "../core/rule.ts"
-import type { Host, HostAgent, HostSkill, Observation, Texts } from "../hosts/host.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
 import { notice } from "../tool/notices.ts"
 import { agentNotFound, isProblem, type Problem } from "../tool/problems.ts"
 import type { State, Unlisted } from "../tool/vocabulary.ts"
+import type { Host, HostAgent, HostSkill, Observation, Texts } from "./ports.ts"
 
 /** One agent with its real rules: placed where the model accounts for them, compiled once. */
 export interface Agent {
@@ -17,7 +17,7 @@ export interface Agent {
   readonly attributed: Attributed
   /** What the running host enforces. */
   readonly now: Ruleset<LocatedRule>
-  /** The same after the next load of the files as they stand; null where it cannot be foreseen. */
+  /** The same after the next load of the files; null where it cannot be foreseen. A broken file has no next load. */
   readonly next: Ruleset<LocatedRule> | null
   readonly skillTool: boolean
 }
@@ -38,6 +38,7 @@ export interface Scene {
 export async function lookAround(host: Host, wanted?: string): Promise<Scene | Problem> {
   const seen = await host.observe()
   const next = seen.next(new Map())
+  const unparsable = [...seen.globals.values()].some((text) => text?.error)
   const agents = seen.agents.map((agent): Agent => {
     const attributed = attribute(agent.rules, seen.loaded.tail(agent.id), agent.native)
     const now = compileRuleset(attributed.rules)
@@ -49,7 +50,7 @@ export async function lookAround(host: Host, wanted?: string): Promise<Scene | P
       host: agent,
       attributed,
       now,
-      next: future && compileRuleset(future),
+      next: unparsable ? now : future && compileRuleset(future),
       skillTool: hasSkillTool(now),
     }
   })

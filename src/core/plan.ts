@@ -46,6 +46,8 @@ export type PlanResult =
 export function planChange(world: World, wish: Wish): PlanResult {
   const broken = world.files.find((file) => file.text?.error)
   if (broken?.text?.error) return { kind: "config_unparsable", file: broken.name, ...broken.text.error }
+  const refused = world.files.find((file) => file.fault)
+  if (refused?.fault) return { kind: "config_unsupported", file: refused.name, ...refused.fault }
   const hits = world.skills.filter((id) => id !== wish.id && compilePattern(wish.id).matches(id))
   if (hits.length > 0 || wish.id === "__proto__") return { kind: "id_not_expressible", hits }
 

@@ -1,4 +1,4 @@
-import type { ConfigText } from "./config-text.ts"
+import type { ConfigText, Position } from "./config-text.ts"
 import type { Dialect } from "./dialect/section.ts"
 import type { Effect, Generation, LocatedRule } from "./rule.ts"
 import type { SidecarRecord } from "./sidecar.ts"
@@ -8,6 +8,8 @@ export interface GlobalFile {
   readonly name: string
   readonly path: string
   readonly text: ConfigText | null
+  /** Where a section is not what this host accepts; it would not start. */
+  readonly fault: (Position & { readonly reason: string }) | null
 }
 
 export interface PlannedAgent {

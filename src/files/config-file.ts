@@ -31,6 +31,7 @@ export interface ConfigFile {
   readonly realPath: string
   readonly text: string | null
   readonly mode: number | null
+  readonly owner: { readonly uid: number; readonly gid: number } | null
   /** A byte sequence that is not UTF-8, so that text and bytes would differ. */
   readonly lossy: boolean
 }
@@ -40,7 +41,8 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
   const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
   try {
     const link = await disk.lstat(path).catch(absent)
-    if (!link) return { path, realPath: await absentPath(path, disk), text: null, mode: null, lossy: false }
+    if (!link)
+      return { path, realPath: await absentPath(path, disk), text: null, mode: null, owner: null, lossy: false }
     const realPath = await disk.realpath(path).catch(absent)
     if (!realPath) return refuse("config_unsupported", "dangling_link")
     const stat = await disk.stat(realPath)
@@ -48,7 +50,8 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
     if (stat.size > MAX_CONFIG_BYTES) return refuse("config_unsupported", "too_large")
     const bytes = await disk.readFile(realPath)
     const text = bytes.toString("utf8")
-    return { path, realPath, text, mode: stat.mode & 0o7777, lossy: !Buffer.from(text, "utf8").equals(bytes) }
+    const owner = { uid: stat.uid, gid: stat.gid }
+    return { path, realPath, text, mode: stat.mode & 0o7777, owner, lossy: !Buffer.from(text, "utf8").equals(bytes) }
   } catch (error) {
     return refuse("config_unreadable", codeOf(error))
   }
@@ -79,26 +82,45 @@ export async function replaceConfigFile(
   if (file.lossy) return refuse("config_unsupported", "not_utf8")
   const unwritable = await writeObstacle(file, disk).catch((error) => refuse("write_failed", codeOf(error)))
   if (unwritable) return unwritable
-  const temporary = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
+  const temporary = temporaryBeside(file)
+  let replaced = false
   try {
-    if (after === null) await disk.unlink(file.realPath)
-    else {
+    if (after !== null) {
       await disk.mkdir(dirname(file.realPath), { recursive: true })
       await writeWhole(temporary, after, file, disk)
-      const now = await readConfigFile(path, disk)
-      if (isFileProblem(now)) return now
-      if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
-      await disk.rename(temporary, file.realPath)
     }
+    const now = await readConfigFile(path, disk)
+    if (isFileProblem(now)) return now
+    if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
+    await (after === null ? disk.unlink(file.realPath) : disk.rename(temporary, file.realPath))
+    replaced = true
     await syncDirectory(dirname(file.realPath), disk)
-    if (file.realPath !== path) await touchLink(path, disk)
+    const result = await readConfigFile(path, disk)
+    if (isFileProblem(result) || result.text !== after)
+      throw Object.assign(new Error("the file does not read as it was written"), { code: "READ_BACK_DIFFERS" })
   } catch (error) {
+    if (replaced) await putBack(file, disk).catch(absent)
     return refuse(isReadonly(error) ? "config_readonly" : "write_failed", codeOf(error))
   } finally {
     await disk.unlink(temporary).catch(absent)
   }
-  const result = await readConfigFile(path, disk)
-  return !isFileProblem(result) && result.text === after ? null : refuse("write_failed", "read_back_differs")
+  if (file.realPath !== path) await touchLink(path, disk)
+  return null
+}
+
+const temporaryBeside = (file: ConfigFile): string =>
+  join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
+
+/** The new text stands, but not surely: the old one takes its place again. */
+async function putBack(file: ConfigFile, disk: Disk): Promise<void> {
+  if (file.text === null) return disk.unlink(file.realPath)
+  const temporary = temporaryBeside(file)
+  try {
+    await writeWhole(temporary, file.text, file, disk)
+    await disk.rename(temporary, file.realPath)
+  } finally {
+    await disk.unlink(temporary).catch(absent)
+  }
 }
 
 async function writeObstacle(file: ConfigFile, disk: Disk): Promise<FileProblem | null> {
@@ -121,11 +143,8 @@ async function writeWhole(path: string, text: string, like: ConfigFile, disk: Di
       if (bytesWritten <= 0) throw Object.assign(new Error("nothing was written"), { code: "SHORT_WRITE" })
       done += bytesWritten
     }
-    if (like.mode !== null) {
-      await handle.chmod(like.mode)
-      const owner = await disk.stat(like.realPath)
-      await handle.chown(owner.uid, owner.gid).catch(absent)
-    }
+    if (like.mode !== null) await handle.chmod(like.mode)
+    if (like.owner) await handle.chown(like.owner.uid, like.owner.gid).catch(absent)
     await handle.sync()
     if ((await handle.stat()).size !== bytes.length)
       throw Object.assign(new Error("the file is shorter than its text"), { code: "SHORT_WRITE" })

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { join } from "node:path"
+import { dirname, join, parse, resolve } from "node:path"
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -18,3 +18,12 @@ export const cacheDirectory = (env: Env, home: string): string =>
 
 /** A name for one path that says nothing about it. */
 export const pathKey = (realPath: string): string => createHash("sha256").update(realPath).digest("hex").slice(0, 32)
+
+/** A directory and its parents up to `stop`, nearest first; up to the root where `stop` is no parent. */
+export function upwards(start: string, stop: string): string[] {
+  const found: string[] = []
+  for (let at = resolve(start); ; at = dirname(at)) {
+    found.push(at)
+    if (at === resolve(stop) || at === parse(at).root) return found
+  }
+}

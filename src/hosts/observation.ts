@@ -1,8 +1,8 @@
 import { basename, join } from "node:path"
+import type { HostAgent, HostSkill, Observation, Texts } from "../actions/ports.ts"
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
 import type { Model } from "../core/predict.ts"
-import type { HostAgent, HostSkill, Observation, Texts } from "./host.ts"
 import { configTextOf, documentOf, type Source } from "./sources.ts"
 
 /**

@@ -1,4 +1,4 @@
-import type { PluginOptions } from "./host.ts"
+import type { PluginOptions } from "../actions/ports.ts"
 import { isRecord } from "./values.ts"
 
 /** The plugin's options in the host's config; what is not understood counts as not given. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { readdir, readFile, stat } from "node:fs/promises"
 import { homedir } from "node:os"
-import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path"
+import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { type ConfigText, member, readConfigText, type Substitute } from "../core/config-text.ts"
 import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
@@ -121,12 +121,3 @@ export const isDirectory = (path: string): Promise<boolean> =>
     (found) => found.isDirectory(),
     () => false,
   )
-
-/** A directory and its parents up to `stop`, nearest first; up to the root where `stop` is no parent. */
-export function upwards(start: string, stop: string): string[] {
-  const found: string[] = []
-  for (let at = resolve(start); ; at = dirname(at)) {
-    found.push(at)
-    if (at === resolve(stop) || at === parse(at).root) return found
-  }
-}

@@ -75,6 +75,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   unknown_effect: "the effect is not allow, ask or deny",
   duplicate_key: "a key on the way to the rule stands twice",
   reference: "an {env:…} or {file:…} reference stands on the way to the rule",
+  opencode_2_array: "a `permissions` array belongs to OpenCode 2, and OpenCode 1 does not start on it",
   dangling_link: "it is a link to nothing",
   not_a_file: "it is not a regular file",
   too_large: "it is larger than 4 MiB",

@@ -1,6 +1,6 @@
 import type { Node } from "jsonc-parser"
 import { type Property, parseJsonc, properties, REFERENCE } from "../config-text.ts"
-import type { Effect } from "../rule.ts"
+import { type Effect, isEffect } from "../rule.ts"
 import { applyEdits, insertFirstDocument } from "../span-edit.ts"
 import { addToMap, findInMap } from "./edit-permission-map.ts"
 import { addToArray, findInArray } from "./edit-permissions-array.ts"
@@ -44,6 +44,7 @@ export function pathFault(text: string, root: Node, id: string): SectionFault | 
     const [, second] = found
     if (second) return { offset: second.node.offset, reason: "duplicate_key" }
     const value: Node | undefined = found[0]?.value
+    if (key === id && value && !isEffect(value.value)) return { offset: value.offset, reason: "unknown_effect" }
     if (value?.type === "string" && hasReference(rawTextOf(text, value)))
       return { offset: value.offset, reason: "reference" }
     parent = value

@@ -1,9 +1,16 @@
 import { homedir } from "node:os"
 import { basename } from "node:path"
+import {
+  type Caller,
+  type Host,
+  type HostAgent,
+  type HostSkill,
+  HostUnavailable,
+  type PluginOptions,
+} from "../../actions/ports.ts"
 import { modelOpenCode1 } from "../../core/predict.ts"
 import { isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
-import { type Caller, type Host, type HostAgent, type HostSkill, HostUnavailable, type PluginOptions } from "../host.ts"
 import { observation } from "../observation.ts"
 import { documentOf, type Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"

@@ -1,5 +1,6 @@
 import { join } from "node:path"
-import { agentSources, fileSource, isDirectory, type Source, upwards } from "../sources.ts"
+import { upwards } from "../../files/locations.ts"
+import { agentSources, fileSource, isDirectory, type Source } from "../sources.ts"
 
 /** The global files, in load order: a later one wins. */
 export const GLOBAL_NAMES = ["config.json", "opencode.json", "opencode.jsonc"] as const

@@ -1,9 +1,6 @@
 import { homedir } from "node:os"
 import { basename, dirname } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
-import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
-import { isEffect, type Rule } from "../../core/rule.ts"
-import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import {
   type Caller,
   type Host,
@@ -12,7 +9,10 @@ import {
   HostUnavailable,
   type Observation,
   type PluginOptions,
-} from "../host.ts"
+} from "../../actions/ports.ts"
+import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
+import { isEffect, type Rule } from "../../core/rule.ts"
+import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { observation } from "../observation.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"

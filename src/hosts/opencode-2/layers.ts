@@ -1,6 +1,6 @@
 import { isAbsolute, join, resolve } from "node:path"
-import { defaultConfigDirectory } from "../../files/locations.ts"
-import { agentSources, fileSource, type Source, upwards } from "../sources.ts"
+import { defaultConfigDirectory, upwards } from "../../files/locations.ts"
+import { agentSources, fileSource, type Source } from "../sources.ts"
 
 /** The global files, in load order; `config.json` is not read by this host. */
 export const GLOBAL_NAMES = ["opencode.json", "opencode.jsonc"] as const

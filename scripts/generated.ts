@@ -1,0 +1,109 @@
+import { answerSchema } from "../src/tool/answer-schema.ts"
+import { ACTIONS, FIELD_NAMES, FIELDS, inputSchema } from "../src/tool/input-schema.ts"
+import { warningOf } from "../src/tool/notices.ts"
+import { ERROR_CODES, NOTICE_CODES, REASONS } from "../src/tool/vocabulary.ts"
+
+/** Every file that follows from the source: the published schemas, and the tables in the reference. */
+export function generated(): ReadonlyMap<string, string> {
+  return new Map([
+    ["schema/input.schema.json", json(inputSchema)],
+    ["schema/answer.schema.json", json(answerSchema)],
+    ["docs/reference/input.md", inputPage()],
+    ["docs/reference/codes.md", codesPage()],
+  ])
+}
+
+const json = (schema: object): string => `${JSON.stringify(schema, null, 2)}\n`
+
+const MADE = "<!-- Made by `npm run generate` from src/tool; edit it there. -->"
+
+function inputPage(): string {
+  const rows = FIELD_NAMES.map((name) => {
+    const { schema, usedBy } = FIELDS[name]
+    return `| \`${name}\` | ${typeText(schema)} | ${schema.description} | ${name === "action" ? "all" : usedBy.join(", ")} |`
+  })
+  return `${MADE}
+
+# Input
+
+One tool, \`skill_management\`, one flat object. Actions: ${ACTIONS.map((action) => `\`${action}\``).join(", ")}.
+
+| field | type | meaning | used by |
+|---|---|---|---|
+${rows.join("\n")}
+
+- \`null\` counts as absent. Strings hold no control characters.
+- \`inspect\`, \`disable\` and \`enable\` need \`id\` or \`name\`; when both are given they must name the same skill.
+- \`list\` and \`inspect\` pass over fields that they do not use, with the notice \`field_ignored\`, and over unknown ones
+  with \`field_unknown\`. \`disable\` and \`enable\` refuse both with \`invalid_input\`: a mistyped \`dryrun\` must never become
+  a write. \`agent\` on a write answers \`scope_unsupported\` with the rule to paste by hand.
+- \`match\` and \`where.path\` are patterns in the hosts' language: \`*\` any run, \`?\` one UTF-16 unit, the whole value.
+- \`where\`: ${whereText()}.
+
+The schema is [schema/input.schema.json](../../schema/input.schema.json). Hosts get a lenient form of it, one flat
+object that lets \`null\` and unknown fields through, so that the answer to a mistake is ours and says what to do.
+`
+}
+
+function whereText(): string {
+  const { properties } = FIELDS.where.schema
+  return Object.entries(properties)
+    .map(
+      ([name, schema]) =>
+        `\`${name}\`${"enum" in schema ? ` (${schema.enum.map((word) => `\`${word}\``).join(", ")})` : ""}`,
+    )
+    .join(", ")
+}
+
+function typeText(schema: {
+  type: string
+  maxLength?: number
+  minimum?: number
+  maximum?: number
+  enum?: readonly string[]
+}): string {
+  if (schema.enum) return schema.enum.map((word) => `\`${word}\``).join(" \\| ")
+  if (schema.maxLength) return `string ≤ ${schema.maxLength}`
+  if (schema.maximum) return `${schema.type} ${schema.minimum}–${schema.maximum}`
+  return schema.type
+}
+
+function codesPage(): string {
+  const words = (list: readonly string[]) => list.map((word) => `\`${word}\``).join(" ")
+  const notices = NOTICE_CODES.map((code) => `| \`${code}\` | ${warningOf({ code, data: EXAMPLE })} |`)
+  return `${MADE}
+
+# Codes
+
+The lists are closed. What an error means and what to do stands in [problems.md](problems.md).
+
+## Errors
+
+${words(ERROR_CODES)}
+
+## Reasons
+
+${words(REASONS)}
+
+## Notices
+
+Each stands in \`notices\` with its data, and as an English sentence in \`warnings\`, in the same order.
+
+| code | the sentence, with example data |
+|---|---|
+${notices.join("\n")}
+`
+}
+
+const EXAMPLE = {
+  field: "dryrun",
+  nearest: "dryRun",
+  agent: "build",
+  agents: ["explore"],
+  id: "a*",
+  reason: "EACCES",
+  changes: ["20260101T000000000Z-00c0ffee"],
+  files: ["opencode.json", "opencode.jsonc"],
+  shown: 40,
+  total: 120,
+}

@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { describe, expect, test } from "vitest"
+
+const src = resolve(import.meta.dirname, "../src")
+
+/** What a room may import. Rooms are named by the folder below `src`; packages and `node:` modules by their names. */
+const ROOMS: Record<string, readonly string[]> = {
+  core: ["core", "jsonc-parser"],
+  tool: ["tool", "core", "diff", "fastest-levenshtein", "json-schema-to-ts", "node:crypto"],
+  files: [
+    "files",
+    "core",
+    "jsonc-parser",
+    "yaml",
+    "proper-lockfile",
+    "write-file-atomic",
+    "node:crypto",
+    "node:fs/promises",
+    "node:path",
+  ],
+  actions: [
+    "actions",
+    "core",
+    "tool",
+    "files",
+    "hosts",
+    "node:crypto",
+    "node:fs/promises",
+    "node:path",
+    "node:timers/promises",
+  ],
+  hosts: [
+    "hosts",
+    "core",
+    "tool",
+    "files",
+    "actions",
+    "@opencode-ai/plugin",
+    "node:fs",
+    "node:fs/promises",
+    "node:os",
+    "node:path",
+    "node:timers/promises",
+  ],
+  "index.ts": ["hosts"],
+}
+
+const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))
+const roomOf = (path: string): string => path.split("/")[0] ?? ""
+
+function importsOf(file: string): { name: string; typeOnly: boolean }[] {
+  const text = readFileSync(join(src, file), "utf8")
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^"'()]*?from\s+"([^"]+)"/gm)
+  const dynamic = text.matchAll(/import\("([^"]+)"\)/g)
+  return [
+    ...[...statements].map(([, type, name = ""]) => ({ name, typeOnly: type !== undefined })),
+    ...[...dynamic].map(([, name = ""]) => ({ name, typeOnly: false })),
+  ]
+}
+
+describe("rooms", () => {
+  test.each(files)("%s imports only what its room may", (file) => {
+    const allowed = ROOMS[roomOf(file)]
+    expect(allowed, "a room without a rule").toBeDefined()
+    for (const { name } of importsOf(file)) {
+      const target = name.startsWith(".") ? roomOf(relative(src, join(src, dirname(file), name))) : name
+      expect(allowed, `${file} imports ${name}`).toContain(target)
+    }
+  })
+
+  test("the two hosts never import each other", () => {
+    for (const file of files.filter((name) => name.startsWith("hosts/opencode-1/")))
+      expect(
+        importsOf(file)
+          .map(({ name }) => name)
+          .join(),
+      ).not.toContain("opencode-2")
+    for (const file of files.filter((name) => name.startsWith("hosts/opencode-2/")))
+      expect(
+        importsOf(file)
+          .map(({ name }) => name)
+          .join(),
+      ).not.toContain("opencode-1")
+  })
+
+  test("the plugin packages are imported for their types only", () => {
+    const imports = files.flatMap(importsOf).filter(({ name }) => name.startsWith("@opencode"))
+    expect(imports.length).toBeGreaterThan(0)
+    expect(imports.every(({ typeOnly }) => typeOnly)).toBe(true)
+  })
+
+  test("no file touches the process or prints", () => {
+    for (const file of files) {
+      const text = readFileSync(join(src, file), "utf8")
+      expect(text, file).not.toMatch(/\bconsole\.|process\.(exit|stdout|stderr|on)\b/)
+      if (roomOf(file) === "core" || roomOf(file) === "tool")
+        expect(text, file).not.toMatch(/\bprocess\b\.|Date\.now|new Date/)
+    }
+  })
+})
