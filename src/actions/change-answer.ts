@@ -7,9 +7,9 @@ import { excerptDiff } from "../tool/excerpt.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import type { Reason } from "../tool/vocabulary.ts"
-import type { Rehearsal } from "./change.ts"
 import type { Committed } from "./commit.ts"
 import { impactOf } from "./impact.ts"
+import type { Rehearsal } from "./rehearse.ts"
 import { deniedByHost } from "./world.ts"
 
 export type Verification = DisableBody["verification"]

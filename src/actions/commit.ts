@@ -1,16 +1,14 @@
 import { randomBytes } from "node:crypto"
-import { unlink } from "node:fs/promises"
 import { join } from "node:path"
 import type { FileChange, Plan } from "../core/plan.ts"
-import { encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
+import type { SidecarRecord } from "../core/sidecar.ts"
 import { codeOf, type FileProblem, hashOf, replaceConfigFile } from "../files/config-file.ts"
 import { appendJournal, backUp, type Inverse } from "../files/journal.ts"
-import { writeSidecarText } from "../files/sidecar-file.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
 import { fileProblem, type Problem } from "../tool/problems.ts"
 import type { Host } from "./ports.ts"
-import type { Sidecar } from "./records.ts"
+import { replaceRecords, type Sidecar, writeSidecar } from "./records.ts"
 
 /** A change that stands in the files. */
 export interface Committed {
@@ -33,12 +31,13 @@ export async function commit(
 ): Promise<Committed | Problem> {
   const state = host.stateDirectory
   const change = `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`
+  const records = plan.records.map((record) => ({ ...record, ...(wish.note !== undefined && { note: wish.note }) }))
   let backups: string[]
   try {
     backups = await Promise.all(
       plan.changes.flatMap(({ file, before }) => (before === null ? [] : [backUp(state, change, file.name, before)])),
     )
-    await appendJournal(state, intentOf(host, plan, change, backups, wish))
+    await appendJournal(state, intentOf(host, plan, change, backups, records, wish))
   } catch (error) {
     return fileProblem({ kind: "write_failed", file: state, reason: codeOf(error) })
   }
@@ -49,7 +48,7 @@ export async function commit(
     return problem
   }
   const notices: Notice[] = []
-  const recordError = await writeRecords(sidecar, recordsAfter(host, sidecar.records, plan, wish))
+  const recordError = await writeSidecar(sidecar, replaceRecords(sidecar.records, host.generation, [wish.id], records))
   if (recordError) notices.push(notice("sidecar_not_written", { reason: recordError }))
   const closed = await close("done").then(
     () => true,
@@ -98,6 +97,7 @@ function intentOf(
   plan: Plan,
   change: string,
   backup: readonly string[],
+  records: readonly SidecarRecord[],
   wish: { readonly action: string; readonly id: string; readonly note?: string },
 ) {
   return {
@@ -117,6 +117,7 @@ function intentOf(
     })),
     inverse: plan.changes.map(inverseOf),
     backup,
+    records,
   } as const
 }
 
@@ -135,36 +136,5 @@ function inverseOf({ file, section, before, after }: FileChange): Inverse {
     replaced: old.slice(start, old.length - end),
   }
 }
-
-/** A write touches the records of its own target; all others stay, of other host generations too. */
-function recordsAfter(
-  host: Host,
-  records: readonly SidecarRecord[],
-  plan: Plan,
-  wish: { readonly id: string; readonly note?: string },
-): SidecarRecord[] {
-  const others = records.filter((record) => record.id !== wish.id || record.generation !== host.generation)
-  const note = wish.note === undefined ? {} : { note: wish.note }
-  return [...others, ...plan.records.map((record) => ({ ...record, ...note }))]
-}
-
-/** Without records there is no sidecar, as before the first change. */
-async function writeRecords(sidecar: Sidecar, records: readonly SidecarRecord[]): Promise<string | null> {
-  if (records.length > 0) return writeSidecarText(sidecar.path, sidecar.text, encodeSidecar(records))
-  if (sidecar.text === null) return null
-  return unlink(sidecar.path).then(
-    () => null,
-    (error: unknown) => codeOf(error),
-  )
-}
-
-/** After a change was taken back: the records as they were before it. */
-export const restoreRecords = (sidecar: Sidecar): Promise<string | null> =>
-  sidecar.text === null
-    ? unlink(sidecar.path).then(
-        () => null,
-        (error: unknown) => (codeOf(error) === "ENOENT" ? null : codeOf(error)),
-      )
-    : writeSidecarText(sidecar.path, null, sidecar.text)
 
 export const locksDirectory = (host: Host): string => join(host.stateDirectory, "locks")

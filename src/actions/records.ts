@@ -1,10 +1,10 @@
 import { basename, join } from "node:path"
 import { mapRules } from "../core/dialect/permission-map.ts"
 import { speaksOfSkills } from "../core/evaluate.ts"
-import type { Rule } from "../core/rule.ts"
-import { decodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
+import type { Generation, Rule } from "../core/rule.ts"
+import { decodeSidecar, encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { SIDECAR_NAME } from "../files/locations.ts"
-import { readSidecarText } from "../files/sidecar-file.ts"
+import { readSidecarText, removeFile, writeSidecarText } from "../files/sidecar-file.ts"
 import type { Host, Observation } from "./ports.ts"
 
 /** The sidecar as it stands: its records, or why they cannot be used. */
@@ -22,6 +22,22 @@ export async function readSidecar(host: Host): Promise<Sidecar> {
   const decoded = decodeSidecar(read.text)
   if (typeof decoded === "string") return { path, text: read.text, records: [], error: decoded }
   return { path, text: read.text, records: decoded, error: null }
+}
+
+/** A write touches the records of its own targets; all others stay, of other host generations too. */
+export function replaceRecords(
+  records: readonly SidecarRecord[],
+  generation: Generation,
+  ids: readonly string[],
+  fresh: readonly SidecarRecord[],
+): SidecarRecord[] {
+  return [...records.filter((record) => record.generation !== generation || !ids.includes(record.id)), ...fresh]
+}
+
+/** Writes the records; without any there is no sidecar, as before the first change. An error code, or null. */
+export async function writeSidecar(sidecar: Sidecar, records: readonly SidecarRecord[]): Promise<string | null> {
+  if (records.length > 0) return writeSidecarText(sidecar.path, sidecar.text, encodeSidecar(records))
+  return sidecar.text === null ? null : removeFile(sidecar.path)
 }
 
 /** The skill rules that stand at the top level of the global files, with the file's name. */

@@ -108,6 +108,9 @@ export async function replaceConfigFile(
   return null
 }
 
+/** Names of temporary files, so that those of a killed write can be told and removed. */
+export const TEMPORARY = /^\..+\.[0-9a-f]{12}\.tmp$/
+
 const temporaryBeside = (file: ConfigFile): string =>
   join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
 

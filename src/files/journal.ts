@@ -1,5 +1,7 @@
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises"
 import { join } from "node:path"
+import type { Generation } from "../core/rule.ts"
+import type { SidecarRecord } from "../core/sidecar.ts"
 import { codeOf } from "./config-file.ts"
 import { writeOwnFile } from "./sidecar-file.ts"
 
@@ -21,13 +23,15 @@ export interface Intent {
   readonly time: string
   readonly session: string | null
   readonly caller: string | null
-  readonly generation: string
+  readonly generation: Generation
   readonly action: string
   readonly targets: readonly string[]
   readonly note?: string
   readonly files: readonly { readonly path: string; readonly before: string | null; readonly after: string | null }[]
   readonly inverse: readonly Inverse[]
   readonly backup: readonly string[]
+  /** The sidecar's records for the targets afterwards. */
+  readonly records: readonly SidecarRecord[]
 }
 
 /** Closes an intent: `done`, or `undone` when nothing of it stands any more. */

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises"
+import { readFile, unlink } from "node:fs/promises"
 import { codeOf } from "./config-file.ts"
 
 /** The sidecar's text, null when there is none; an error code when it cannot be read. */
@@ -26,5 +26,15 @@ export async function writeOwnFile(path: string, text: string, mode?: number): P
     return (await readFile(path, "utf8")) === text ? null : "SHORT_WRITE"
   } catch (error) {
     return codeOf(error)
+  }
+}
+
+/** Removes a file of ours, if it is there. Returns an error code, or null. */
+export async function removeFile(path: string): Promise<string | null> {
+  try {
+    await unlink(path)
+    return null
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? null : codeOf(error)
   }
 }

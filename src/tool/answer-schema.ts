@@ -274,3 +274,16 @@ export const answerSchema = {
     failure,
   ],
 }
+
+/** What a host is told of an answer: only words that every validator knows, so that no build refuses a good answer. */
+export const hostOutputSchema = {
+  type: "object",
+  properties: {
+    schemaVersion: { type: "integer" },
+    action: { type: "string" },
+    ok: { type: "boolean" },
+    warnings: { type: "array", items: { type: "string" } },
+  },
+  required: ["schemaVersion", "action", "ok", "warnings"],
+  additionalProperties: true,
+}

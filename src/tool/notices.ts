@@ -28,7 +28,7 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   sidecar_not_written: ({ reason }) => `the change is made, but its record could not be written (${reason})`,
   unfinished_change: ({ changes }) => `a change was interrupted: ${list(changes)}; the next write settles it`,
   both_files: ({ files }) => `several global files hold skill rules: ${list(files)}`,
-  section_left: () => "the emptied section was left, because something else stands in it",
+  section_left: () => "the section is empty now and was left in its place",
   rows_missing: ({ shown, total }) =>
     `${shown} of ${total} skills are shown; call again with \`cursor\` from page.nextCursor, or narrow with match, where or query`,
   winner_not_stable: () => "several files claim this skill, and the host does not say which one wins",

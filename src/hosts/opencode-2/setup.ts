@@ -1,5 +1,5 @@
 import { run } from "../../actions/run.ts"
-import { answerSchema } from "../../tool/answer-schema.ts"
+import { hostOutputSchema } from "../../tool/answer-schema.ts"
 import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
 import { decodeOptions } from "../options.ts"
 import { isRecord, text } from "../values.ts"
@@ -28,7 +28,7 @@ export async function setup(given: unknown): Promise<void> {
       input: hostInputSchema,
       // Late betas stop every session without it; 2.0 passes over it.
       jsonSchema: hostInputSchema,
-      output: answerSchema,
+      output: hostOutputSchema,
       options: { codemode: false },
       execute: (input: unknown, call: unknown) => execute(context, input, call),
     }),
