@@ -44,9 +44,12 @@ export function dialectFor(
 ): { dialect: Dialect; note: string } {
   if (host.generation === "opencode-1")
     return { dialect: "permission", note: "OpenCode 1 reads rules from the `permission` map only" }
+  const keys = keysOf(file)
+  // A first key of OpenCode 1 would make early builds of OpenCode 2 lose the whole array.
+  if (keys.has("permissions") && !hasOpenCode1Key(keys))
+    return { dialect: "permissions", note: `${file.name} holds a \`permissions\` array` }
   if (host.options.dialect !== "auto")
     return { dialect: host.options.dialect, note: `the plugin option \`dialect\` asks for \`${host.options.dialect}\`` }
-  const keys = keysOf(file)
   if (keys.has("permissions")) return { dialect: "permissions", note: `${file.name} holds a \`permissions\` array` }
   if (keys.has("permission")) return { dialect: "permission", note: `${file.name} holds a \`permission\` map` }
   if (hasOpenCode1Key(keys))
@@ -61,8 +64,8 @@ export function dialectFor(
 export function preferredFiles(host: Host, files: readonly GlobalFile[]): GlobalFile[] {
   const withSection = files.filter(hasSkillSection).toReversed()
   const byName = host.preferredNames.flatMap((name) => files.filter((file) => file.name === name && file.text !== null))
-  const fresh = files.filter((file) => file.name === host.preferredNames[0])
-  return [...new Set([...withSection, ...byName, ...fresh])]
+  const existing = [...new Set([...withSection, ...byName])]
+  return existing.length > 0 ? existing : files.filter((file) => file.name === host.preferredNames[0])
 }
 
 function hasSkillSection(file: GlobalFile): boolean {

@@ -37,6 +37,8 @@ export interface Candidate {
   readonly changes: readonly FileChange[]
   /** The sidecar's records for this id afterwards; they replace all that it holds for it. */
   readonly records: readonly SidecarRecord[]
+  /** Effects that fulfil the wish this way: where rules are taken out, a broader `ask` may be what is left. */
+  readonly accepts: (after: Effect) => boolean
   /** The rule that was added, changed or removed, and where it stood or stands. */
   readonly rule: { readonly effect: Effect; readonly file: string; readonly line: number; readonly column: number }
 }
@@ -67,14 +69,26 @@ export function* candidates(world: World, wish: Wish, exact: readonly Found[]): 
     return
   }
   const enabling = wish.effect === "allow"
-  if (enabling && exact.length > 0) {
-    const previous = exact.flatMap(({ file }) => recordOf(world, file, wish.id)?.previous ?? []).at(-1)
-    if (previous === "allow") yield* inPlace(world, wish, exact, "previous_restored")
-    yield withoutExact(world, wish, exact)
+  const other = exact.filter(({ rule }) => rule.effect !== wish.effect)
+  if (enabling && other.length > 0) {
+    const previous = other.flatMap(({ file }) => recordOf(world, file, wish.id)?.previous ?? []).at(-1)
+    if (previous === "allow") yield* inPlace(world, wish, other, "previous_restored")
+    yield withoutExact(world, wish, other)
   }
-  yield* inPlace(world, wish, exact, enabling ? "allow_added" : "rule_changed")
-  for (const file of world.preference(world.files)) yield faultOf(file, wish.id) ?? added(world, wish, exact, file)
+  yield* inPlace(world, wish, other, enabling ? "allow_added" : "rule_changed")
+  for (const file of world.preference(world.files)) {
+    // A map cannot hold this key: JavaScript takes it for the object's prototype.
+    if (wish.id === "__proto__" && world.dialectFor(file) === "permission") continue
+    yield faultOf(file, wish.id) ?? added(world, wish, exact, file)
+  }
 }
+
+const exactly =
+  (wish: Wish) =>
+  (after: Effect): boolean =>
+    after === wish.effect
+
+const noLongerDenied = (after: Effect): boolean => after !== "deny"
 
 function* inPlace(world: World, wish: Wish, exact: readonly Found[], reason: ChangeReason): Generator<Candidate> {
   for (const { file, rule } of exact.toReversed()) {
@@ -87,6 +101,7 @@ function* inPlace(world: World, wish: Wish, exact: readonly Found[], reason: Cha
         { file, section: rule.dialect, before, after: applyEdits(before, setEffect(before, rule, wish.effect)) },
       ],
       records: reason === "previous_restored" ? [] : [record],
+      accepts: exactly(wish),
       rule: { effect: wish.effect, ...placeOf(file, before, rule) },
     }
   }
@@ -97,35 +112,35 @@ function withoutExact(world: World, wish: Wish, exact: readonly Found[]): Candid
   if (!first) throw new Error("no exact rule to take out")
   return {
     reason: "rule_removed",
-    changes: strip(world, wish, exact),
+    changes: strip(world, wish, exact, (rule) => rule.effect !== "allow"),
     records: [],
+    accepts: noLongerDenied,
     rule: { effect: first.rule.effect, ...placeOf(first.file, rawOf(first.file), first.rule) },
   }
 }
 
-/** Takes out every exact rule for the id, one at a time, so that each edit sees the text that it edits. */
-function strip(world: World, wish: Wish, exact: readonly Found[]): FileChange[] {
+/** Takes out the exact rules that `goes` names, one at a time, so that each edit sees the text that it edits. */
+function strip(world: World, wish: Wish, exact: readonly Found[], goes: (rule: ExactRule) => boolean): FileChange[] {
   const files = [...new Set(exact.map(({ file }) => file))]
   return files.map((file) => {
     const before = rawOf(file)
     const created = sectionOf(recordOf(world, file, wish.id))
     let after: string | null = before
     let section: Dialect = "permission"
-    while (after !== null) {
+    for (let left = exact.length; left > 0 && after !== null; left--) {
       const root = parseJsonc(after)
-      const [rule] = findExactRules(root, wish.id)
+      const rule = findExactRules(root, wish.id).find(goes)
       if (!root || !rule) break
       section = rule.dialect
-      const document: string | null | undefined =
-        created?.path.length === 0 ? restoredDocument(after, root, rule, created) : undefined
-      after = document === undefined ? applyEdits(after, removeRule(after, root, rule, created)) : document
+      const whole: string | null | undefined = created && restoredDocument(after, root, rule, created)
+      after = whole === undefined ? applyEdits(after, removeRule(after, root, rule, created)) : whole
     }
     return { file, section, before, after }
   })
 }
 
 function added(world: World, wish: Wish, exact: readonly Found[], file: GlobalFile): Candidate | FileFault {
-  const stripped = strip(world, wish, exact)
+  const stripped = strip(world, wish, exact, () => true)
   const own = stripped.find((change) => change.file === file)
   const base = own ? own.after : (file.text?.raw ?? null)
   const dialect = world.dialectFor(file)
@@ -141,7 +156,8 @@ function added(world: World, wish: Wish, exact: readonly Found[], file: GlobalFi
     changes: [
       ...stripped.filter((change) => change.file !== file),
       { file, section: dialect, before: file.text?.raw ?? null, after: addition.text },
-    ],
+    ].filter((change) => change.before !== change.after),
+    accepts: exactly(wish),
     records: [makeRecord(world, file, wish, previous, section)],
     rule: { effect: wish.effect, ...placeOf(file, addition.text, written) },
   }
@@ -152,7 +168,7 @@ function faultOf(file: GlobalFile, id: string): FileFault | null {
   if (!file.text || file.text.raw === "") return null
   if (!file.text.rawTree)
     return { kind: "config_unsupported", file: file.name, line: 1, column: 1, reason: "reference" }
-  const fault = pathFault(file.text.raw, file.text.rawTree, id)
+  const fault = pathFault(file.text.raw, file.text.rawTree, file.text.tree, id)
   return fault && faultAt(file, file.text.raw, fault)
 }
 

@@ -24,7 +24,7 @@ export interface ConfigText {
 }
 
 /**
- * A 0-byte text is an empty config. Any other text without an object as its root is an error, as it is for
+ * A text of no bytes, or of a byte order mark alone, is an empty config. Any other text without an object as its root is an error, as it is for
  * OpenCode 1.18.34, which then does not start.
  */
 export function readConfigText(raw: string, substitute: Substitute): ConfigText {
@@ -32,12 +32,15 @@ export function readConfigText(raw: string, substitute: Substitute): ConfigText 
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
   const position = (offset: number) => positionAt(raw, expanded.rawOffset(offset))
-  const fault = expanded.missing ?? view.fault
+  const { missing } = expanded
+  const fault = missing
+    ? { ...positionAt(raw, missing.rawOffset), reason: "FileReferenceMissing" }
+    : view.fault && { ...position(view.fault.offset), reason: view.fault.reason }
   return {
     raw,
     tree: fault ? undefined : view.tree,
     rawTree: rawView.fault ? undefined : rawView.tree,
-    error: fault && raw !== "" ? { ...position(fault.offset), reason: fault.reason } : null,
+    error: raw.replace("\uFEFF", "") === "" ? null : fault,
     position,
   }
 }
@@ -69,41 +72,55 @@ function parse(text: string): { tree: Node | undefined; fault: Fault | null } {
   return { tree, fault: null }
 }
 
-export const REFERENCE = /\{(env|file):([^}]+)\}/g
+const ENV = /\{env:([^}]+)\}/g
+const FILE = /\{file:([^}]+)\}/g
 
 interface Expansion {
   readonly text: string
-  readonly missing: Fault | null
+  readonly missing: { readonly rawOffset: number } | null
   rawOffset(offset: number): number
 }
 
 /**
- * As OpenCode 1.18.34 does (read in its bundled code): `{env:X}` is replaced everywhere and unescaped, an unset one by
- * nothing; `{file:…}` by its trimmed text, JSON-escaped, except on a line that starts with `//`.
+ * As OpenCode 1.18.34 does (read in its bundled code): first `{env:X}` is replaced everywhere and unescaped, an unset
+ * one by nothing; then `{file:…}` by its trimmed text, JSON-escaped, except on a line that starts with `//`.
  */
 function expand(raw: string, substitute: Substitute): Expansion {
-  const spans: { at: number; rawAt: number; length: number; rawLength: number }[] = []
-  let missing: Fault | null = null
-  let text = ""
+  const env = replaceReferences(raw, ENV, (name) => substitute("env", name) ?? "")
+  let missingAt: number | null = null
+  const files = replaceReferences(env.text, FILE, (name, at) => {
+    if (onCommentLine(env.text, at)) return null
+    const value = substitute("file", name)
+    if (value === undefined) missingAt ??= at
+    return JSON.stringify((value ?? "").trim()).slice(1, -1)
+  })
+  return {
+    text: files.text,
+    missing: missingAt === null ? null : { rawOffset: env.oldOffset(missingAt) },
+    rawOffset: (offset) => env.oldOffset(files.oldOffset(offset)),
+  }
+}
+
+/** Replaces references; a `null` leaves one as it stands. `oldOffset` maps an offset of the new text to the old one. */
+function replaceReferences(text: string, reference: RegExp, value: (name: string, at: number) => string | null) {
+  const spans: { at: number; oldAt: number; length: number; oldLength: number }[] = []
+  let fresh = ""
   let done = 0
-  for (const match of raw.matchAll(REFERENCE)) {
-    const [whole, kind, name = ""] = match
-    if (kind === "file" && onCommentLine(raw, match.index)) continue
-    const value = substitute(kind === "env" ? "env" : "file", name)
-    text += raw.slice(done, match.index)
-    const inserted = kind === "env" ? (value ?? "") : JSON.stringify((value ?? "").trim()).slice(1, -1)
-    if (kind === "file" && value === undefined) missing ??= { offset: text.length, reason: "FileReferenceMissing" }
-    spans.push({ at: text.length, rawAt: match.index, length: inserted.length, rawLength: whole.length })
-    text += inserted
+  for (const match of text.matchAll(reference)) {
+    const [whole, name = ""] = match
+    const inserted = value(name, match.index)
+    if (inserted === null) continue
+    fresh += text.slice(done, match.index)
+    spans.push({ at: fresh.length, oldAt: match.index, length: inserted.length, oldLength: whole.length })
+    fresh += inserted
     done = match.index + whole.length
   }
-  text += raw.slice(done)
-  const rawOffset = (offset: number) => {
+  const oldOffset = (offset: number) => {
     const span = spans.findLast((candidate) => candidate.at <= offset)
     if (!span) return offset
-    return offset < span.at + span.length ? span.rawAt : offset - span.at - span.length + span.rawAt + span.rawLength
+    return offset < span.at + span.length ? span.oldAt : offset - span.at - span.length + span.oldAt + span.oldLength
   }
-  return { text, missing, rawOffset }
+  return { text: fresh + text.slice(done), oldOffset }
 }
 
 const onCommentLine = (text: string, offset: number): boolean =>

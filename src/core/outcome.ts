@@ -1,5 +1,6 @@
 import { compileRuleset, decide, type Ruleset } from "./evaluate.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
+import { compilePattern } from "./wildcard.ts"
 import type { PlannedAgent, Wish, World } from "./world.ts"
 
 type Located = readonly LocatedRule[]
@@ -25,9 +26,6 @@ export interface SideEffect {
   readonly after: Effect
 }
 
-/** An id that no registry holds: what happens to it happens to every skill that is installed later. */
-const PROBE = "skill-management-probe"
-
 /** Agents without a prediction are left out. */
 export const compileAll = (rulesets: ReadonlyMap<string, Located | null>): Rulesets =>
   new Map([...rulesets].flatMap(([agent, rules]) => (rules ? [[agent, compileRuleset(rules)] as const] : [])))
@@ -47,13 +45,30 @@ export const blockedFor = (agents: readonly PlannedAgent[], rulesets: Rulesets, 
     return effect === wish.effect ? [] : [{ agent: agent.id, effect, rule: ruleset.rules[rule ?? -1] ?? null }]
   })
 
-/** What else would change: any other registered skill, and the probe, for every agent. */
-export const sideEffectsOf = (world: World, wish: Wish, before: Rulesets, after: Rulesets): SideEffect[] =>
-  outcomesOf(world, before, after).flatMap((outcome) =>
-    [...world.skills, PROBE]
-      .filter((id) => id !== wish.id)
-      .flatMap((id) => {
-        const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
-        return was === becomes ? [] : [{ agent: outcome.agent.id, id, before: was, after: becomes }]
-      }),
+export function effectIn(rulesets: Rulesets, agent: PlannedAgent, { id }: Wish): Effect {
+  const ruleset = rulesets.get(agent.id)
+  return ruleset ? decide(ruleset, id).effect : "ask"
+}
+
+/** An id that no registry holds: what happens to it happens to every skill that is installed later. */
+const PROBE = "skill-management-probe"
+
+/** What else would change for any agent: other registered skills, and ids that may be registered later. */
+export function sideEffectsOf(world: World, wish: Wish, before: Rulesets, after: Rulesets): SideEffect[] {
+  const target = compilePattern(wish.id)
+  const ids = [...new Set([...world.skills, PROBE, ...probes(before), ...probes(after)])].filter(
+    (id) => !target.matches(id),
+  )
+  return outcomesOf(world, before, after).flatMap((outcome) =>
+    ids.flatMap((id) => {
+      const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
+      return was === becomes ? [] : [{ agent: outcome.agent.id, id, before: was, after: becomes }]
+    }),
+  )
+}
+
+/** One id for each pattern that rules use: a rule for skills that are not there yet may not change either. */
+const probes = (rulesets: Rulesets): string[] =>
+  [...rulesets.values()].flatMap(({ skillRules }) =>
+    skillRules.map(({ resource }) => resource.pattern.replaceAll("*", PROBE).replaceAll("?", "x")),
   )

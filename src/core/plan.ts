@@ -4,6 +4,7 @@ import {
   type Blocked,
   blockedFor,
   compileAll,
+  effectIn,
   outcomesOf,
   type SideEffect,
   sideEffectsOf,
@@ -49,7 +50,7 @@ export function planChange(world: World, wish: Wish): PlanResult {
   const refused = world.files.find((file) => file.fault)
   if (refused?.fault) return { kind: "config_unsupported", file: refused.name, ...refused.fault }
   const hits = world.skills.filter((id) => id !== wish.id && compilePattern(wish.id).matches(id))
-  if (hits.length > 0 || wish.id === "__proto__") return { kind: "id_not_expressible", hits }
+  if (hits.length > 0 || !canBeNamed(world, wish.id)) return { kind: "id_not_expressible", hits }
 
   const current = world.rulesets(new Map())
   const start = compileAll(current)
@@ -71,15 +72,21 @@ export function planChange(world: World, wish: Wish): PlanResult {
       fault ??= candidate
       continue
     }
-    const after = compileAll(
-      world.rulesets(new Map(candidate.changes.map((change) => [change.file.name, change.after]))),
-    )
+    if (candidate.changes.length === 0) continue
+    const texts = new Map(candidate.changes.map((change) => [change.file.name, change.after]))
+    const after = compileAll(world.rulesets(texts))
     const harm = sideEffectsOf(world, wish, start, after)
     if (harm.length > 0) {
       if (sideEffects.length === 0) sideEffects = harm
       continue
     }
-    const unreached = blockedFor(reach, after, wish)
+    const moved = reach.some((agent) => effectIn(start, agent, wish) !== effectIn(after, agent, wish))
+    if (!moved && open.length > 0) continue
+    const unreached = blockedFor(
+      reach.filter((agent) => !candidate.accepts(effectIn(after, agent, wish))),
+      after,
+      wish,
+    )
     if (best && unreached.length >= best.unreached.length) continue
     best = { ...candidate, outcomes: outcomesOf(world, start, after), unreached }
     if (unreached.length === 0) break
@@ -95,4 +102,10 @@ export function planChange(world: World, wish: Wish): PlanResult {
   return wish.effect === "allow"
     ? { kind: "blocked_elsewhere", blocked: best?.unreached ?? open }
     : { kind: "not_effective", blocked: best?.unreached ?? open, sideEffects }
+}
+
+/** Patterns and keys that the host reads as something else than the id (measured on OpenCode 1.18.34). */
+function canBeNamed({ generation, files, dialectFor, preference }: World, id: string): boolean {
+  if (generation === "opencode-1" && (id === "~" || id.startsWith("~/") || id.startsWith("$HOME"))) return false
+  return id !== "__proto__" || preference(files).some((file) => dialectFor(file) === "permissions")
 }

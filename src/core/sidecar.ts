@@ -28,9 +28,10 @@ export function decodeSidecar(text: string | null): readonly SidecarRecord[] | S
   } catch {
     return "not_json"
   }
-  if (!isObject(data) || typeof data.schemaVersion !== "number") return "not_a_sidecar"
-  if (data.schemaVersion > SIDECAR_VERSION) return "newer_version"
-  const records = data.records
+  if (!isObject(data) || !Number.isInteger(data.schemaVersion)) return "not_a_sidecar"
+  const { schemaVersion, records, ...others } = data
+  if (Number(schemaVersion) > SIDECAR_VERSION) return "newer_version"
+  if (schemaVersion !== SIDECAR_VERSION || Object.keys(others).length > 0) return "not_a_sidecar"
   return Array.isArray(records) && records.every(isRecord) ? records : "not_a_sidecar"
 }
 
@@ -86,7 +87,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 function isRecord(value: unknown): value is SidecarRecord {
   if (!isObject(value)) return false
-  const { generation, file, id, effect, previous, note, sections } = value
+  const { generation, file, id, effect, previous, note, sections, ...others } = value
   return (
     (generation === "opencode-1" || generation === "opencode-2") &&
     typeof file === "string" &&
@@ -94,6 +95,7 @@ function isRecord(value: unknown): value is SidecarRecord {
     isEffect(effect) &&
     (previous === undefined || isEffect(previous)) &&
     (note === undefined || typeof note === "string") &&
+    Object.keys(others).length === 0 &&
     (sections === undefined || (Array.isArray(sections) && sections.every(isSection)))
   )
 }

@@ -2,7 +2,7 @@ import type { Node } from "jsonc-parser"
 import { member, properties } from "../config-text.ts"
 import { type Effect, isEffect } from "../rule.ts"
 import { insertMembers, replaceValue } from "../span-edit.ts"
-import { type Addition, type ExactRule, MARKER, rawTextOf, type SectionFault } from "./section.ts"
+import { type Addition, type ExactRule, isEmpty, MARKER, rawTextOf, type SectionFault } from "./section.ts"
 
 /** The exact rules for an id in the top-level `permission.skill` map. */
 export function findInMap(root: Node, id: string): ExactRule[] {
@@ -29,7 +29,7 @@ export function addToMap(
   if (!permission)
     return {
       edits: insertMembers(text, root, [{ key: "permission", value: { skill: rule }, ...marker }]),
-      created: { path: ["permission"], was: null },
+      created: isEmpty(root) ? { path: [], was: rawTextOf(text, root) } : { path: ["permission"], was: null },
     }
   if (isEffect(permission.value))
     return {
@@ -56,5 +56,3 @@ export function addToMap(
     created: isEmpty(skill) ? { path: ["permission", "skill"], was: rawTextOf(text, skill) } : null,
   }
 }
-
-const isEmpty = (container: Node): boolean => (container.children?.length ?? 0) === 0

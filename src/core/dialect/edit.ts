@@ -1,5 +1,5 @@
 import type { Node } from "jsonc-parser"
-import { type Property, parseJsonc, properties, REFERENCE } from "../config-text.ts"
+import { member, type Property, parseJsonc, properties } from "../config-text.ts"
 import { type Effect, isEffect } from "../rule.ts"
 import { applyEdits, insertFirstDocument } from "../span-edit.ts"
 import { addToMap, findInMap } from "./edit-permission-map.ts"
@@ -35,24 +35,47 @@ export function addRule(
   return { text: made, created: { path: [], was: text } }
 }
 
-/** A key that stands twice, or a reference, on the way to the rule: the host may read another text than we edit. */
-export function pathFault(text: string, root: Node, id: string): SectionFault | null {
-  const way = ["permission", "skill", id]
-  let parent: Node | undefined = root
-  for (const key of way) {
-    const found: readonly Property[] = properties(parent).filter((property) => property.key === key)
-    const [, second] = found
+/**
+ * What makes an edit unsafe on the way to the rule: a key that stands twice, a reference (the host reads another text
+ * than we edit), a value that is no effect. `root` is the raw text's tree, `view` the host's.
+ */
+export function pathFault(text: string, root: Node, view: Node | undefined, id: string): SectionFault | null {
+  let [raw, seen]: (Node | undefined)[] = [root, view]
+  for (const [depth, key] of ["permission", "skill", id].entries()) {
+    const hidden = hiddenKey(raw, seen, key)
+    if (hidden) return { offset: hidden.offset, reason: "reference" }
+    const found: readonly Property[] = properties(raw).filter((property) => property.key === key)
+    const [first, second] = found
     if (second) return { offset: second.node.offset, reason: "duplicate_key" }
-    const value: Node | undefined = found[0]?.value
-    if (key === id && value && !isEffect(value.value)) return { offset: value.offset, reason: "unknown_effect" }
+    const value: Node | undefined = first?.value
     if (value?.type === "string" && hasReference(rawTextOf(text, value)))
       return { offset: value.offset, reason: "reference" }
-    parent = value
+    if (depth === 2 && value && !isEffect(value.value)) return { offset: value.offset, reason: "unknown_effect" }
+    raw = value
+    seen = member(seen, key)
   }
-  const arrays = properties(root).filter((property) => property.key === "permissions")
-  if (arrays[1]) return { offset: arrays[1].node.offset, reason: "duplicate_key" }
-  const exact = findExactRules(root, id).find((rule) => hasReference(rawTextOf(text, rule.node)))
-  return exact ? { offset: exact.node.offset, reason: "reference" } : null
+  return arrayFault(text, root, view, id)
 }
 
-const hasReference = (text: string): boolean => text.search(REFERENCE) >= 0
+function arrayFault(text: string, root: Node, view: Node | undefined, id: string): SectionFault | null {
+  const hidden = hiddenKey(root, view, "permissions")
+  if (hidden) return { offset: hidden.offset, reason: "reference" }
+  const [, second] = properties(root).filter((property) => property.key === "permissions")
+  if (second) return { offset: second.node.offset, reason: "duplicate_key" }
+  const elements = member(root, "permissions")?.children ?? []
+  const seen = member(view, "permissions")?.children ?? []
+  const named = elements.find(
+    (element, index) =>
+      hasReference(rawTextOf(text, element)) &&
+      [element, seen[index]].some((node) => member(node, "resource")?.value === id),
+  )
+  return named ? { offset: named.offset, reason: "reference" } : null
+}
+
+/** A key of the raw text that is another one, the one in question, to the host. */
+function hiddenKey(raw: Node | undefined, seen: Node | undefined, key: string): Node | undefined {
+  const [written, read] = [properties(raw), properties(seen)]
+  return written.find((property, index) => property.key !== key && read[index]?.key === key)?.node
+}
+
+const hasReference = (text: string): boolean => /\{(?:env|file):[^}]+\}/.test(text)

@@ -1,6 +1,6 @@
 import { type Node, visit } from "jsonc-parser"
 import { member, properties } from "../config-text.ts"
-import { type Effect, isEffect } from "../rule.ts"
+import type { Effect } from "../rule.ts"
 import { type Edit, removeMembers, replaceValue } from "../span-edit.ts"
 
 /** The two forms in which a document holds skill rules: OpenCode 1's map and OpenCode 2's array. */
@@ -39,6 +39,8 @@ export type SectionFault = { readonly offset: number; readonly reason: string }
 
 export const rawTextOf = (text: string, node: Node): string => text.slice(node.offset, node.offset + node.length)
 
+export const isEmpty = (container: Node): boolean => (container.children?.length ?? 0) === 0
+
 export const setEffect = (text: string, rule: ExactRule, effect: Effect): Edit[] => [
   replaceValue(rule.effectNode, effect, text),
 ]
@@ -51,7 +53,7 @@ export function removeRule(text: string, root: Node, rule: ExactRule, created: C
 }
 
 /**
- * What becomes of a whole document that was made for a rule, when that rule goes: its former text, or null for no
+ * What becomes of a text that was made as a whole for a rule, when that rule goes: its former text, or null for no
  * file; undefined when something else lives in it now.
  */
 export function restoredDocument(
@@ -60,17 +62,20 @@ export function restoredDocument(
   rule: ExactRule,
   created: CreatedSection,
 ): string | null | undefined {
-  const grown = properties(root).filter(({ key }) => key !== "$schema")
-  const [only] = grown
-  if (!only || grown.length > 1 || !holdsOnly(only.value, rule)) return undefined
-  return sameComments(text, created.was ?? "") ? created.was : undefined
+  if (created.path.length > 0 || created.was?.trimStart().startsWith("{") || !isMadeFor(root, rule, [], undefined))
+    return undefined
+  const around = text.slice(0, root.offset) + text.slice(root.offset + root.length)
+  return around.trim() === "" && sameComments(text, "") ? created.was : undefined
 }
 
 function restoreSection(text: string, root: Node, rule: ExactRule, created: CreatedSection): Edit[] | null {
-  const place = locate(root, created.path)
-  if (!place || !holdsOnly(place.value, rule) || holdsOtherText(text, place.value, created.was)) return null
-  if (created.was === null) return removeMembers(text, place.parent, [place.index], MARKER)
-  return [{ offset: place.value.offset, length: place.value.length, text: created.was }]
+  const { path, was } = created
+  const place = path.length === 0 ? { parent: root, index: -1, value: root } : locate(root, path)
+  const star = was?.startsWith('"') ? JSON.parse(was) : undefined
+  if (!place || !isMadeFor(place.value, rule, path, star)) return null
+  if (!sameComments(rawTextOf(text, place.value), was ?? "")) return null
+  if (was !== null) return [{ offset: place.value.offset, length: place.value.length, text: was }]
+  return path.length === 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
 }
 
 function locate(root: Node, path: readonly string[]): { parent: Node; index: number; value: Node } | null {
@@ -85,28 +90,17 @@ function locate(root: Node, path: readonly string[]): { parent: Node; index: num
   return value ? { parent, index, value } : null
 }
 
-/** True when a section holds the rule and, at most, the `"*"` that stands for its former string. */
-function holdsOnly(section: Node, rule: ExactRule): boolean {
-  if (section === rule.container && section.type === "array") return section.children?.length === 1
-  return properties(section).every(
-    ({ key, node, value }) => node === rule.node || (key === "*" && isEffect(value.value)) || isAbove(value, rule),
-  )
+/** True when a section holds exactly what was made for the rule: the way to it, and the `"*"` of its former string. */
+function isMadeFor(section: Node, rule: ExactRule, path: readonly string[], star: unknown): boolean {
+  if (section.type === "array") return section === rule.container && section.children?.length === 1
+  const others = properties(section).filter(({ key }) => !(path.length === 0 && key === "$schema"))
+  const [first, second] =
+    star === undefined ? others : others.filter(({ key, value }) => !(key === "*" && value.value === star))
+  if (!first || second || (star !== undefined && others.length !== 2)) return false
+  if (section === rule.container) return first.node === rule.node
+  const next = path.length === 0 ? rule.dialect : "skill"
+  return first.key === next && isMadeFor(first.value, rule, [...path, next], undefined)
 }
-
-const isAbove = (value: Node, rule: ExactRule): boolean =>
-  value.type === "object" && properties(value).some(({ node }) => node === rule.node) && holdsOnly(value, rule)
-
-/** The old text goes back only if it still says the same: its `"*"` unchanged and no comment added since. */
-function holdsOtherText(text: string, section: Node, was: string | null): boolean {
-  const star = starEffect(section)
-  const wasString = was?.startsWith('"') ? JSON.parse(was) : undefined
-  return star !== wasString || !sameComments(rawTextOf(text, section), was ?? "")
-}
-
-const starEffect = (section: Node): unknown =>
-  properties(section)
-    .map(({ key, value }) => (key === "*" ? value.value : starEffect(value)))
-    .find((effect) => effect !== undefined)
 
 function sameComments(a: string, b: string): boolean {
   return JSON.stringify(comments(a)) === JSON.stringify(comments(b))

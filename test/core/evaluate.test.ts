@@ -1,0 +1,229 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { compileRuleset, decide, hasSkillTool, speaksOfSkills, trace } from "../../src/core/evaluate.ts"
+import type { Rule } from "../../src/core/rule.ts"
+import { type NaiveRule, naiveEffect, naiveTrace } from "./reference.ts"
+
+const rules = (...list: NaiveRule[]): Rule[] => list.map(([action, resource, effect]) => ({ action, resource, effect }))
+const ruleset = (...list: NaiveRule[]) => compileRuleset(rules(...list))
+
+describe("decide: the last rule that matches", () => {
+  test.each<[name: string, rules: NaiveRule[], id: string, effect: string, rule: number | null]>([
+    ["no rules at all: ask, by nothing", [], "pdf", "ask", null],
+    ["only rules about other things", [["bash", "*", "deny"]], "pdf", "ask", null],
+    ["an explicit ask is a rule", [["skill", "pdf", "ask"]], "pdf", "ask", 0],
+    ["a default for everything", [["*", "*", "allow"]], "pdf", "allow", 0],
+    [
+      "exact after broad",
+      [
+        ["*", "*", "allow"],
+        ["skill", "pdf", "deny"],
+      ],
+      "pdf",
+      "deny",
+      1,
+    ],
+    [
+      "broad after exact",
+      [
+        ["skill", "pdf", "deny"],
+        ["*", "*", "allow"],
+      ],
+      "pdf",
+      "allow",
+      1,
+    ],
+    [
+      "the index counts every rule",
+      [
+        ["*", "*", "allow"],
+        ["bash", "*", "ask"],
+        ["skill", "p*", "deny"],
+      ],
+      "pdf",
+      "deny",
+      2,
+    ],
+    [
+      "a pattern as action",
+      [
+        ["*", "*", "allow"],
+        ["sk*", "*", "deny"],
+      ],
+      "pdf",
+      "deny",
+      1,
+    ],
+    [
+      "an action that only looks like it",
+      [
+        ["*", "*", "allow"],
+        ["skills", "*", "deny"],
+        ["skil", "*", "deny"],
+      ],
+      "pdf",
+      "allow",
+      0,
+    ],
+    ["`skill` may be met by a final blank and star", [["skill *", "pdf", "deny"]], "pdf", "deny", 0],
+    [
+      "case counts",
+      [
+        ["*", "*", "allow"],
+        ["skill", "PDF", "deny"],
+        ["Skill", "pdf", "deny"],
+      ],
+      "pdf",
+      "allow",
+      0,
+    ],
+    [
+      "of two equal rules the later one decides",
+      [
+        ["skill", "pdf", "deny"],
+        ["skill", "pdf", "deny"],
+      ],
+      "pdf",
+      "deny",
+      1,
+    ],
+    [
+      "an empty id",
+      [
+        ["skill", "?*", "deny"],
+        ["skill", "", "allow"],
+      ],
+      "",
+      "allow",
+      1,
+    ],
+    ["slashes are one", [["skill", "a\\b", "deny"]], "a/b", "deny", 0],
+  ])("%s", (_, list, id, effect, rule) => {
+    expect(decide(ruleset(...list), id)).toEqual({ effect, rule })
+  })
+})
+
+test("trace: every rule that matches, in order, the deciding one last", () => {
+  const set = ruleset(
+    ["*", "*", "allow"],
+    ["bash", "*", "deny"],
+    ["skill", "*", "ask"],
+    ["skill", "x*", "deny"],
+    ["sk?ll", "pd?", "deny"],
+    ["skill", "pdf", "allow"],
+  )
+  expect(trace(set, "pdf")).toEqual([0, 2, 4, 5])
+  expect(trace(set, "xml")).toEqual([0, 2, 3])
+  expect(trace(set, "a")).toEqual([0, 2])
+  expect(trace(ruleset(), "a")).toEqual([])
+})
+
+test("compileRuleset: keeps the rules as they are and picks those that can speak about skills", () => {
+  const list = rules(["*", "*", "allow"], ["bash", "*", "deny"], ["skill", "pdf", "deny"], ["s*", "x", "ask"])
+  const set = compileRuleset(list)
+  expect(set.rules).toBe(list)
+  expect(set.skillRules.map(({ index, resource }) => [index, resource.pattern])).toEqual([
+    [0, "*"],
+    [2, "pdf"],
+    [3, "x"],
+  ])
+})
+
+test.each([
+  ["skill", true],
+  ["*", true],
+  ["sk*", true],
+  ["?????", true],
+  ["skill *", true],
+  ["bash", false],
+  ["skills", false],
+  ["SKILL", false],
+  ["", false],
+])("an action %j speaks about skills: %j", (action, speaks) => {
+  expect(speaksOfSkills({ action, resource: "*", effect: "deny" })).toBe(speaks)
+})
+
+describe("hasSkillTool: gone when the last rule about skills is `*` deny", () => {
+  test.each<[name: string, rules: NaiveRule[], has: boolean]>([
+    ["no rules", [], true],
+    ["all allowed", [["*", "*", "allow"]], true],
+    [
+      "everything denied",
+      [
+        ["*", "*", "allow"],
+        ["*", "*", "deny"],
+      ],
+      false,
+    ],
+    [
+      "skills denied",
+      [
+        ["*", "*", "allow"],
+        ["skill", "*", "deny"],
+      ],
+      false,
+    ],
+    ["skills denied by a pattern of the action", [["sk*", "*", "deny"]], false],
+    [
+      "later rules about other things do not count",
+      [
+        ["skill", "*", "deny"],
+        ["bash", "*", "allow"],
+      ],
+      false,
+    ],
+    [
+      "one exact rule behind it brings the tool back",
+      [
+        ["skill", "*", "deny"],
+        ["skill", "pdf", "allow"],
+      ],
+      true,
+    ],
+    [
+      "… even one that denies",
+      [
+        ["skill", "*", "deny"],
+        ["skill", "pdf", "deny"],
+      ],
+      true,
+    ],
+    ["another spelling of everything does not count", [["skill", "**", "deny"]], true],
+    ["asking is not denying", [["skill", "*", "ask"]], true],
+    ["an exact deny", [["skill", "pdf", "deny"]], true],
+  ])("%s", (_, list, has) => {
+    expect(hasSkillTool(ruleset(...list))).toBe(has)
+  })
+})
+
+test("the same as walking the rules one by one", () => {
+  const pattern = fc
+    .array(fc.constantFrom("a", "b", "*", "?", " ", "/", "\\"), { maxLength: 4 })
+    .map((parts) => parts.join(""))
+  const action = fc.constantFrom("*", "skill", "sk*", "s?ill", "skill *", "bash", "skills", "")
+  const list = fc.array(
+    fc.tuple(action, pattern, fc.constantFrom("allow", "ask", "deny") as fc.Arbitrary<NaiveRule[2]>),
+    {
+      maxLength: 8,
+    },
+  )
+  const id = fc.array(fc.constantFrom("a", "b", " ", "/"), { maxLength: 4 }).map((parts) => parts.join(""))
+  fc.assert(
+    fc.property(list, fc.array(id, { minLength: 1, maxLength: 5 }), (naive, ids) => {
+      const set = ruleset(...naive)
+      for (const one of ids) {
+        const matching = naiveTrace(naive, one)
+        expect(trace(set, one)).toEqual(matching)
+        expect(decide(set, one)).toEqual({ effect: naiveEffect(naive, one), rule: matching.at(-1) ?? null })
+      }
+    }),
+    { numRuns: 5_000, seed: 21 },
+  )
+})
+
+test("more patterns than the shared store keeps give the same answers", () => {
+  const many = ruleset(...Array.from({ length: 10_500 }, (_, i): NaiveRule => ["skill", `s${i}*`, "deny"]))
+  expect(decide(many, "s10499")).toEqual({ effect: "deny", rule: 10_499 })
+  expect(trace(many, "s77")).toEqual([7, 77])
+  expect(trace(many, "t")).toEqual([])
+})
