@@ -9,7 +9,7 @@ import type { Rehearsal } from "./rehearse.ts"
 const MAX_NAMES = 20
 
 /** What a person should know about a change beyond its effect. */
-export function changeNotices({ result, scene, wish, world }: Rehearsal): Notice[] {
+export function changeNotices({ result, scene, wish }: Rehearsal): Notice[] {
   const found: Notice[] = []
   const { outcomes } = result.kind === "change" ? result.plan : result
   const unreached = result.kind === "change" ? result.plan.unreached : result.unreached
@@ -28,7 +28,7 @@ export function changeNotices({ result, scene, wish, world }: Rehearsal): Notice
   if (result.plan.changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
     found.push(notice("section_left"))
   const [first] = result.plan.changes
-  const shared = first && world.dialectFor(first.file) === "permission" && scene.host.generation === "opencode-2"
+  const shared = first && first.section === "permission" && scene.host.generation === "opencode-2"
   const target = scene.skills.find((skill) => skill.id === wish.id)
   if (shared && target?.name !== undefined && target.name !== wish.id) found.push(notice("other_host_differs"))
   return found

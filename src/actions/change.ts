@@ -1,12 +1,12 @@
 import { realpath } from "node:fs/promises"
 import { setTimeout as delay } from "node:timers/promises"
 import { compileRuleset, decide } from "../core/evaluate.ts"
-import { blockedFor, compileAll } from "../core/outcome.ts"
+import { blockedFor, compileAll, firstOf } from "../core/outcome.ts"
 import type { Plan } from "../core/plan.ts"
 import type { Wish } from "../core/world.ts"
 import { isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { pathKey } from "../files/locations.ts"
-import { withLock } from "../files/lock.ts"
+import { LockUnavailable, withLock } from "../files/lock.ts"
 import { fitted } from "../tool/budget.ts"
 import { envelope, type Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
@@ -14,7 +14,7 @@ import { notice } from "../tool/notices.ts"
 import { cancelled, fileProblem, isProblem, lockTimeout, notEffective, type Problem } from "../tool/problems.ts"
 import { renderChange, type Verification } from "./change-answer.ts"
 import { changeNotices } from "./change-notices.ts"
-import { type Committed, commit, locksDirectory, takeBack } from "./commit.ts"
+import { type Committed, closeChange, commit, locksDirectory, takeBack } from "./commit.ts"
 import type { Host } from "./ports.ts"
 import { readSidecar, replaceRecords, writeSidecar } from "./records.ts"
 import { type Rehearsal, rehearse } from "./rehearse.ts"
@@ -32,7 +32,10 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
     await settle(host)
     const first = await attempt(host, request)
     return isProblem(first) && first.code === "config_changed" ? attempt(host, request) : first
-  }).catch((error: unknown) => lockFailure(host, error))
+  }).catch((error: unknown) => {
+    if (!(error instanceof LockUnavailable)) throw error
+    return fileProblem({ kind: "write_failed", file: host.stateDirectory, reason: error.code })
+  })
   if (written === "lock_timeout") return lockTimeout()
   if (isProblem(written)) return written
   const { rehearsal, committed } = written
@@ -42,15 +45,8 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
   const reaction = await hostReaction(host, plan, rehearsal.wish)
   if (reaction === "agrees") return answer(rehearsal, request, CONFIRMED, committed)
   if (reaction === "unchanged") return answer(rehearsal, request, NOT_RELOADED, committed)
-  return takeBackWhole(host, key, rehearsal, plan)
+  return takeBackWhole(host, key, rehearsal, plan, committed.change)
 }
-
-const lockFailure = (host: Host, error: unknown): Problem =>
-  fileProblem({
-    kind: "write_failed",
-    file: host.stateDirectory,
-    reason: error instanceof Error && "code" in error ? String(error.code) : "lock",
-  })
 
 const REHEARSED: Verification = { method: "simulated", ok: true, detail: "not written: a rehearsal" }
 const UNCHANGED: Verification = { method: "none", ok: true, detail: "nothing had to be written" }
@@ -94,7 +90,7 @@ async function lookAgain(rehearsal: Rehearsal, plan: Plan): Promise<Problem | nu
     if (isFileProblem(found)) return fileProblem(found)
     texts.set(file.name, found.text)
   }
-  const rulesets = compileAll(rulesetsAfter(rehearsal.scene, texts))
+  const rulesets = firstOf(compileAll(rulesetsAfter(rehearsal.scene, texts)))
   const reached = plan.outcomes.every(({ agent, after }) => {
     const ruleset = rulesets.get(agent.id)
     return ruleset && decide(ruleset, rehearsal.wish.id).effect === decide(after, rehearsal.wish.id).effect
@@ -128,14 +124,21 @@ async function hostReaction(host: Host, plan: Plan, wish: Wish): Promise<"agrees
 }
 
 /** The host made something else of the edit: it goes, and its record with it. */
-async function takeBackWhole(host: Host, key: string, rehearsal: Rehearsal, plan: Plan): Promise<Problem> {
+async function takeBackWhole(
+  host: Host,
+  key: string,
+  rehearsal: Rehearsal,
+  plan: Plan,
+  change: string,
+): Promise<Problem> {
   const left = await withLock(locksDirectory(host), key, async () => {
-    const files = await takeBack(plan.changes)
+    const files = await takeBack(plan, rehearsal.wish.id)
     const { records } = rehearsal.sidecar
     const own = records.filter((record) => record.id === rehearsal.wish.id && record.generation === host.generation)
     const now = await readSidecar(host)
     if (files.length === 0 && now.error === null)
       await writeSidecar(now, replaceRecords(now.records, host.generation, [rehearsal.wish.id], own))
+    if (files.length === 0) await closeChange(host, "undone", change).catch(() => {})
     return files
   })
   const stays = left === "lock_timeout" ? plan.changes.map(({ file }) => file.path) : left

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import type { FileChange, Plan } from "../core/plan.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
-import { codeOf, type FileProblem, hashOf, replaceConfigFile } from "../files/config-file.ts"
+import { textWithout } from "../core/take-back.ts"
+import { codeOf, hashOf, isFileProblem, readConfigFile, replaceConfigFile } from "../files/config-file.ts"
 import { appendJournal, backUp, type Inverse } from "../files/journal.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
@@ -41,16 +42,15 @@ export async function commit(
   } catch (error) {
     return fileProblem({ kind: "write_failed", file: state, reason: codeOf(error) })
   }
-  const close = (kind: "done" | "undone") => appendJournal(state, { kind, change, time: new Date().toISOString() })
-  const problem = (await writeAll(plan.changes)) ?? (await verifyOrTakeBack(plan.changes, verify))
+  const problem = (await writeAll(plan, wish.id)) ?? (await verifyOrTakeBack(plan, wish.id, verify))
   if (problem) {
-    await close("undone").catch(() => {})
+    await closeChange(host, "undone", change).catch(() => {})
     return problem
   }
   const notices: Notice[] = []
   const recordError = await writeSidecar(sidecar, replaceRecords(sidecar.records, host.generation, [wish.id], records))
   if (recordError) notices.push(notice("sidecar_not_written", { reason: recordError }))
-  const closed = await close("done").then(
+  const closed = await closeChange(host, "done", change).then(
     () => true,
     () => false,
   )
@@ -58,29 +58,46 @@ export async function commit(
   return { change, backup: backups[0] ?? null, sidecarWritten: recordError === null, notices }
 }
 
+/** Ends a change in the journal; the last such line counts. */
+export const closeChange = (host: Host, kind: "done" | "undone", change: string): Promise<void> =>
+  appendJournal(host.stateDirectory, { kind, change, time: new Date().toISOString() })
+
 /** All files or none: when one cannot be written, those before it get their old text back. */
-async function writeAll(changes: readonly FileChange[]): Promise<Problem | null> {
-  for (const [index, { file, before, after }] of changes.entries()) {
+async function writeAll(plan: Plan, id: string): Promise<Problem | null> {
+  for (const [index, { file, before, after }] of plan.changes.entries()) {
     const problem = await replaceConfigFile(file.path, before, after)
-    if (problem) return withLeft(fileProblem(problem), await takeBack(changes.slice(0, index)))
+    if (problem) return withLeft(fileProblem(problem), await takeBack(plan, id, plan.changes.slice(0, index)))
   }
   return null
 }
 
 async function verifyOrTakeBack(
-  changes: readonly FileChange[],
+  plan: Plan,
+  id: string,
   verify: () => Promise<Problem | null>,
 ): Promise<Problem | null> {
   const problem = await verify()
-  return problem && withLeft(problem, await takeBack(changes))
+  return problem && withLeft(problem, await takeBack(plan, id))
 }
 
-/** Puts the old text back wherever ours still stands. Returns the files where that failed. */
-export async function takeBack(changes: readonly FileChange[]): Promise<string[]> {
-  const results = await Promise.all(
-    changes.map(({ file, before, after }) => replaceConfigFile(file.path, after, before)),
-  )
-  return results.flatMap((result: FileProblem | null) => (result ? [result.file] : []))
+/**
+ * Takes a change back: the old text where nobody wrote meanwhile, else our rule alone. Returns the files where that
+ * failed.
+ */
+export async function takeBack(
+  plan: Plan,
+  id: string,
+  changes: readonly FileChange[] = plan.changes,
+): Promise<string[]> {
+  const left: string[] = []
+  for (const change of changes) {
+    const { name, path } = change.file
+    const created = plan.records.find((record) => record.file === name)?.sections?.[0]
+    const found = await readConfigFile(path)
+    const old = isFileProblem(found) ? undefined : textWithout(found.text, change, id, created)
+    if (isFileProblem(found) || old === undefined || (await replaceConfigFile(path, found.text, old))) left.push(path)
+  }
+  return left
 }
 
 const withLeft = (problem: Problem, left: readonly string[]): Problem =>

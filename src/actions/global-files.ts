@@ -37,11 +37,7 @@ const keysOf = (file: GlobalFile): ReadonlySet<string> =>
  * The form in which new rules are written into a file. OpenCode 1 does not start on an array. On OpenCode 2 the form
  * follows the document: its array if it has one; else the map where OpenCode 1 reads the document too; else an array.
  */
-export function dialectFor(
-  host: Host,
-  file: GlobalFile,
-  all: readonly GlobalFile[],
-): { dialect: Dialect; note: string } {
+export function dialectFor(host: Host, file: GlobalFile, configJson: boolean): { dialect: Dialect; note: string } {
   if (host.generation === "opencode-1")
     return { dialect: "permission", note: "OpenCode 1 reads rules from the `permission` map only" }
   const keys = keysOf(file)
@@ -54,10 +50,19 @@ export function dialectFor(
   if (keys.has("permission")) return { dialect: "permission", note: `${file.name} holds a \`permission\` map` }
   if (hasOpenCode1Key(keys))
     return { dialect: "permission", note: `${file.name} holds keys of OpenCode 1, which reads it too` }
-  const legacy = all.some(({ name, text }) => name === "config.json" && text !== null)
-  if (legacy)
+  if (configJson)
     return { dialect: "permission", note: "`config.json` lies beside it, so OpenCode 1 reads this directory too" }
   return { dialect: "permissions", note: `${file.name} holds no rules of the older form` }
+}
+
+/**
+ * The forms to try, best first. Beside keys of OpenCode 1 early builds of OpenCode 2 lose the array; a map is read
+ * there by all of them.
+ */
+export function dialectsFor(host: Host, file: GlobalFile, configJson: boolean): Dialect[] {
+  const { dialect } = dialectFor(host, file, configJson)
+  const fallback = dialect === "permissions" && host.options.dialect === "auto" && hasOpenCode1Key(keysOf(file))
+  return fallback ? [dialect, "permission"] : [dialect]
 }
 
 /** Files in the order in which a new rule prefers them: with a skill section, last loaded first; then by name. */

@@ -166,7 +166,7 @@ async function detailsOf(scene: Scene): Promise<Pick<ListBody, "config" | "sidec
   const { host, observation } = scene
   const files = globalFiles(host, observation)
   const { file, why } = targetFile(host, files)
-  const { dialect, note } = dialectFor(host, file, files)
+  const { dialect, note } = dialectFor(host, file, observation.configJson)
   const realFile = await realPathOf(file.path)
   const sidecar = await readSidecar(host)
   const registered = new Set(scene.skills.flatMap((skill) => skill.id ?? []))

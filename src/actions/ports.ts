@@ -38,6 +38,15 @@ export interface Observation {
   readonly globals: ReadonlyMap<string, ConfigText | null>
   /** All layers with these texts in place of the global files' own. */
   layers(texts: Texts): readonly LayerDocument[]
+  /** The way to read the layers that explains the running host, first; others that explain it just as well behind it. */
+  readonly models: readonly HostModel[]
+  /** The first of them. */
+  readonly model: HostModel
+  /** OpenCode 1's oldest global file, `config.json`, lies in the directory. */
+  readonly configJson: boolean
+}
+
+export interface HostModel {
   /** What the running host has loaded. */
   readonly loaded: Model
   /** What it would load with these texts. */

@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import type { Blocked } from "../core/outcome.ts"
 import type { PlanProblem } from "../core/plan.ts"
 import type { Wish } from "../core/world.ts"
@@ -25,9 +26,9 @@ export function refusal(
 ): Problem {
   switch (problem.kind) {
     case "config_unparsable":
-      return configUnparsable(problem)
+      return configUnparsable({ ...problem, file: join(host.configDirectory, problem.file) })
     case "config_unsupported":
-      return configUnsupported(problem)
+      return configUnsupported({ ...problem, file: join(host.configDirectory, problem.file) })
     case "id_not_expressible":
       return idNotExpressible(wish.id, problem.hits)
     case "prediction_failed":

@@ -13,7 +13,7 @@ import {
   sidecarUnsupported,
 } from "../tool/problems.ts"
 import { findSkill } from "./find-skill.ts"
-import { dialectFor, globalFiles, preferredFiles, targetFile } from "./global-files.ts"
+import { dialectFor, dialectsFor, globalFiles, preferredFiles, targetFile } from "./global-files.ts"
 import { manualAgentRule, manualRule } from "./manual.ts"
 import type { Host, HostSkill } from "./ports.ts"
 import { readSidecar, type Sidecar } from "./records.ts"
@@ -53,7 +53,7 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   const result = planChange(world, wish)
   if (result.kind !== "change" && result.kind !== "unchanged") {
     const { file } = targetFile(host, files, wish.id)
-    const text = manualRule(dialectFor(host, file, files).dialect, wish.id, effect)
+    const text = manualRule(dialectFor(host, file, scene.observation.configJson).dialect, wish.id, effect)
     return refusal(result, wish, caller.id, host, { file: file.path, text })
   }
   const obstacle = result.kind === "change" ? await fileObstacle(result.plan) : null
@@ -72,8 +72,8 @@ async function findTarget(
   if (gone === undefined || skill.code !== "skill_not_found") return skill
   const recorded = sidecar.records.some((record) => record.id === gone && record.generation === scene.host.generation)
   const ruled = scene.agents.some((agent) => agent.attributed.rules.some((rule) => rule.resource === gone))
-  const written = [...rulesetsAfter(scene, new Map()).values()].some((rules) =>
-    rules?.some((rule) => rule.resource === gone),
+  const written = rulesetsAfter(scene, new Map()).some((rulesets) =>
+    [...rulesets.values()].some((rules) => rules?.some((rule) => rule.resource === gone)),
   )
   return recorded || ruled || written ? { id: gone, skill: null } : skill
 }
@@ -92,7 +92,7 @@ function worldOf(scene: Scene, sidecar: Sidecar, wish: Wish): World {
     skills: scene.skills.flatMap((skill) => skill.id ?? []),
     files,
     records: sidecar.records,
-    dialectFor: (file) => dialectFor(host, file, files).dialect,
+    dialectsFor: (file) => dialectsFor(host, file, observation.configJson),
     preference: (candidates) => preferredFiles(host, candidates),
     rulesets: (texts) => rulesetsAfter(scene, texts),
   }

@@ -1,5 +1,5 @@
 import { compileRuleset, decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
-import { type Attributed, attribute, predictRules } from "../core/predict.ts"
+import { type Attributed, attribute, isCatchAll, predictRules } from "../core/predict.ts"
 import type { Effect, LocatedRule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
@@ -37,12 +37,13 @@ export interface Scene {
 /** Looks at the host once. `wanted` is the agent that the call names, if it names one. */
 export async function lookAround(host: Host, wanted?: string): Promise<Scene | Problem> {
   const seen = await host.observe()
-  const next = seen.next(new Map())
+  const { loaded } = seen.model
+  const next = seen.model.next(new Map())
   const unparsable = [...seen.globals.values()].some((text) => text?.error)
   const agents = seen.agents.map((agent): Agent => {
-    const attributed = attribute(agent.rules, seen.loaded.tail(agent.id), agent.native)
+    const attributed = attribute(agent.rules, loaded.tail(agent.id), agent.native, loaded.complete)
     const now = compileRuleset(attributed.rules)
-    const future = predictRules(agent.rules, agent.id, agent.native, seen.loaded, next)
+    const future = predictRules(agent.rules, agent.id, agent.native, loaded, next)
     return {
       id: agent.id,
       mode: agent.mode,
@@ -73,25 +74,28 @@ function findCaller(agents: readonly Agent[], named: string | null, wanted: stri
 
 /** The host's own share of the rules denies the skill, as for `explore` and the hidden agents. */
 export function deniedByHost(agent: Agent, skill: string): boolean {
-  const own = agent.attributed.base ?? leadingCatchAlls(agent)
-  return decide(compileRuleset(own), skill).effect === "deny"
+  return decide(compileRuleset(leadingCatchAlls(agent)), skill).effect === "deny"
 }
 
-/** Where the model does not account for an agent, only the rules for everything at its start are surely the host's. */
+/** Only the rules for everything at the start are surely the host's; where the model fits, no further than its base. */
 function leadingCatchAlls(agent: Agent): readonly LocatedRule[] {
-  const rules = agent.attributed.rules
-  const end = rules.findIndex((rule) => rule.action !== "*" || rule.resource !== "*")
+  const { base } = agent.attributed
+  const rules = agent.attributed.rules.slice(0, base?.length)
+  const end = rules.findIndex((rule) => !isCatchAll(rule))
   return end < 0 ? rules : rules.slice(0, end)
 }
 
-/** Each agent's rules after the next load with these texts; null where the model cannot reproduce the host. */
-export function rulesetsAfter(scene: Scene, texts: Texts): Map<string, readonly LocatedRule[] | null> {
-  const { loaded } = scene.observation
-  const next = scene.observation.next(texts)
-  return new Map(
-    scene.agents.map(({ id, host }) => [id, predictRules(host.rules, id, host.native, loaded, next)] as const),
-  )
-}
+/**
+ * Each agent's rules after the next load with these texts, once for each model that explains the host as well as the
+ * first; null where a model cannot reproduce the host.
+ */
+export const rulesetsAfter = (scene: Scene, texts: Texts): ReadonlyMap<string, readonly LocatedRule[] | null>[] =>
+  scene.observation.models.map(({ loaded, next }) => {
+    const future = next(texts)
+    return new Map(
+      scene.agents.map(({ id, host }) => [id, predictRules(host.rules, id, host.native, loaded, future)] as const),
+    )
+  })
 
 const STATE_OF: Record<Effect, State> = { allow: "available", ask: "ask", deny: "disabled" }
 

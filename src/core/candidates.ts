@@ -77,13 +77,18 @@ export function* candidates(world: World, wish: Wish, exact: readonly Found[]): 
   }
   yield* inPlace(world, wish, other, enabling ? "allow_added" : "rule_changed")
   for (const file of world.preference(world.files)) {
-    // A map cannot hold this key: JavaScript takes it for the object's prototype.
-    if (wish.id === "__proto__" && world.dialectFor(file) === "permission") continue
-    yield faultOf(file, wish.id) ?? added(world, wish, exact, file)
+    const fault = faultOf(file, wish.id)
+    if (fault) yield fault
+    else
+      for (const dialect of world.dialectsFor(file))
+        if (canHold(dialect, wish.id)) yield added(world, wish, exact, file, dialect)
   }
 }
 
-const exactly =
+/** JavaScript takes this key of a map for the object's prototype. */
+const canHold = (dialect: Dialect, id: string): boolean => dialect === "permissions" || id !== "__proto__"
+
+export const exactly =
   (wish: Wish) =>
   (after: Effect): boolean =>
     after === wish.effect
@@ -139,11 +144,16 @@ function strip(world: World, wish: Wish, exact: readonly Found[], goes: (rule: E
   })
 }
 
-function added(world: World, wish: Wish, exact: readonly Found[], file: GlobalFile): Candidate | FileFault {
+function added(
+  world: World,
+  wish: Wish,
+  exact: readonly Found[],
+  file: GlobalFile,
+  dialect: Dialect,
+): Candidate | FileFault {
   const stripped = strip(world, wish, exact, () => true)
   const own = stripped.find((change) => change.file === file)
   const base = own ? own.after : (file.text?.raw ?? null)
-  const dialect = world.dialectFor(file)
   const addition = addRule(base, dialect, wish.id, wish.effect, file.name.endsWith(".jsonc"))
   if ("reason" in addition) return faultAt(file, base ?? "", addition)
   const written = findExactRules(parseJsonc(addition.text), wish.id).find((rule) => rule.dialect === dialect)

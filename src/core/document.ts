@@ -22,6 +22,7 @@ export interface AgentSections extends Sections {
   readonly name: string
   /** `agent` and its alias `mode` are OpenCode 1 keys, `agents` is the OpenCode 2 key. */
   readonly key: "agent" | "mode" | "agents"
+  readonly disabled: boolean
   /** Comes from the frontmatter of a Markdown file. */
   readonly markdown: boolean
   readonly keys: ReadonlySet<string>
@@ -61,7 +62,8 @@ export function readAgent(
   markdown = false,
 ): AgentSections {
   const keys = new Set(properties(node).map((property) => property.key))
-  return { name, key, markdown, keys, ...readSections(node, origin, problems) }
+  const disabled = ["disable", "disabled"].some((word) => member(node, word)?.value === true)
+  return { name, key, disabled, markdown, keys, ...readSections(node, origin, problems) }
 }
 
 function readSections(

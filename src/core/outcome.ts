@@ -6,6 +6,9 @@ import type { PlannedAgent, Wish, World } from "./world.ts"
 type Located = readonly LocatedRule[]
 export type Rulesets = ReadonlyMap<string, Ruleset<LocatedRule>>
 
+/** The agents' rules under each model that explains the host, the first one first. */
+export type Readings = readonly Rulesets[]
+
 /** What an edit does to one agent: effects on the target, and on what nobody asked about. */
 export interface AgentOutcome {
   readonly agent: PlannedAgent
@@ -27,8 +30,18 @@ export interface SideEffect {
 }
 
 /** Agents without a prediction are left out. */
-export const compileAll = (rulesets: ReadonlyMap<string, Located | null>): Rulesets =>
-  new Map([...rulesets].flatMap(([agent, rules]) => (rules ? [[agent, compileRuleset(rules)] as const] : [])))
+export const compileAll = (models: readonly ReadonlyMap<string, Located | null>[]): Readings =>
+  models.map(
+    (rulesets) =>
+      new Map([...rulesets].flatMap(([agent, rules]) => (rules ? [[agent, compileRuleset(rules)] as const] : []))),
+  )
+
+/** The rulesets of the model that is spoken of in answers. */
+export function firstOf(readings: Readings): Rulesets {
+  const [first] = readings
+  if (!first) throw new Error("a host is explained by one model at least")
+  return first
+}
 
 export const outcomesOf = (world: World, before: Rulesets, after: Rulesets): AgentOutcome[] =>
   world.agents.flatMap((agent) => {

@@ -1,16 +1,19 @@
-import { type Candidate, candidates, type FileFault, findExact } from "./candidates.ts"
+import { type Candidate, candidates, exactly, type FileFault, findExact } from "./candidates.ts"
 import {
   type AgentOutcome,
   type Blocked,
   blockedFor,
   compileAll,
   effectIn,
+  firstOf,
   outcomesOf,
+  type Readings,
   type SideEffect,
   sideEffectsOf,
 } from "./outcome.ts"
+import type { Effect } from "./rule.ts"
 import { compilePattern } from "./wildcard.ts"
-import type { Wish, World } from "./world.ts"
+import type { PlannedAgent, Wish, World } from "./world.ts"
 
 export type { FileChange } from "./candidates.ts"
 
@@ -52,19 +55,19 @@ export function planChange(world: World, wish: Wish): PlanResult {
   const hits = world.skills.filter((id) => id !== wish.id && compilePattern(wish.id).matches(id))
   if (hits.length > 0 || !canBeNamed(world, wish.id)) return { kind: "id_not_expressible", hits }
 
-  const current = world.rulesets(new Map())
-  const start = compileAll(current)
-  const unknown = world.agents.filter((agent) => !start.has(agent.id)).map((agent) => agent.id)
-  if (unknown.includes(world.caller) || start.size === 0) return { kind: "prediction_failed", agents: unknown }
+  const start = compileAll(world.rulesets(new Map()))
+  const known = firstOf(start)
+  const unknown = world.agents.filter((agent) => !known.has(agent.id)).map((agent) => agent.id)
+  if (unknown.includes(world.caller) || known.size === 0) return { kind: "prediction_failed", agents: unknown }
 
-  const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && start.has(agent.id))
+  const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && known.has(agent.id))
   const exact = findExact(world.files, wish.id)
-  const idle = outcomesOf(world, start, start)
-  const open = blockedFor(reach, start, wish)
+  const idle = outcomesOf(world, known, known)
+  const open = unserved(reach, start, wish, exactly(wish))
   const leftover = wish.effect === "allow" && exact.some(({ rule }) => rule.effect !== "allow")
   if (open.length === 0 && !leftover) return { kind: "unchanged", outcomes: idle, unreached: [] }
 
-  let best: Plan | null = null
+  let best: (Plan & { readonly missed: number }) | null = null
   let sideEffects: readonly SideEffect[] = []
   let fault: PlanProblem | null = null
   for (const candidate of candidates(world, wish, exact)) {
@@ -75,23 +78,25 @@ export function planChange(world: World, wish: Wish): PlanResult {
     if (candidate.changes.length === 0) continue
     const texts = new Map(candidate.changes.map((change) => [change.file.name, change.after]))
     const after = compileAll(world.rulesets(texts))
-    const harm = sideEffectsOf(world, wish, start, after)
+    const harm = start.flatMap((before, model) => sideEffectsOf(world, wish, before, after[model] ?? before))
     if (harm.length > 0) {
       if (sideEffects.length === 0) sideEffects = harm
       continue
     }
-    const moved = reach.some((agent) => effectIn(start, agent, wish) !== effectIn(after, agent, wish))
-    if (!moved && open.length > 0) continue
-    const unreached = blockedFor(
-      reach.filter((agent) => !candidate.accepts(effectIn(after, agent, wish))),
+    const moved = (agent: PlannedAgent) => effectIn(known, agent, wish) !== effectIn(firstOf(after), agent, wish)
+    if (open.length > 0 && !reach.some(moved)) continue
+    const missed = unserved(reach, after, wish, candidate.accepts).length
+    if (best && missed >= best.missed) continue
+    const unreached = unserved(
+      reach.filter((agent) => !moved(agent)),
       after,
       wish,
+      exactly(wish),
     )
-    if (best && unreached.length >= best.unreached.length) continue
-    best = { ...candidate, outcomes: outcomesOf(world, start, after), unreached }
-    if (unreached.length === 0) break
+    best = { ...candidate, missed, outcomes: outcomesOf(world, known, firstOf(after)), unreached }
+    if (missed === 0) break
   }
-  const improves = best && (best.unreached.length < open.length || (leftover && open.length === 0))
+  const improves = best && (best.missed < open.length || (leftover && open.length === 0))
   if (best && improves) return { kind: "change", plan: best }
   if (fault) return fault
   const callerServed = !open.some((blocked) => blocked.agent === world.caller)
@@ -99,13 +104,33 @@ export function planChange(world: World, wish: Wish): PlanResult {
   if (wish.effect !== "allow" && sideEffects.length === 0 && callerServed && someServed)
     return { kind: "unchanged", outcomes: idle, unreached: open }
   if (sideEffects.length > 0) return { kind: "not_effective", blocked: open, sideEffects }
-  return wish.effect === "allow"
-    ? { kind: "blocked_elsewhere", blocked: best?.unreached ?? open }
-    : { kind: "not_effective", blocked: best?.unreached ?? open, sideEffects }
+  const elsewhere = open.some(
+    ({ rule }) => rule === null || rule.origin.layer !== "global" || rule.origin.agent !== undefined,
+  )
+  return wish.effect === "allow" && elsewhere
+    ? { kind: "blocked_elsewhere", blocked: open }
+    : { kind: "not_effective", blocked: open, sideEffects }
+}
+
+/** The agents that any model leaves with another effect, with the rule that wins there. */
+function unserved(
+  agents: readonly PlannedAgent[],
+  readings: Readings,
+  wish: Wish,
+  accepts: (effect: Effect) => boolean,
+): Blocked[] {
+  const blocked = readings.flatMap((rulesets) =>
+    blockedFor(
+      agents.filter((agent) => !accepts(effectIn(rulesets, agent, wish))),
+      rulesets,
+      wish,
+    ),
+  )
+  return blocked.filter(({ agent }, index) => blocked.findIndex((other) => other.agent === agent) === index)
 }
 
 /** Patterns and keys that the host reads as something else than the id (measured on OpenCode 1.18.34). */
-function canBeNamed({ generation, files, dialectFor, preference }: World, id: string): boolean {
+function canBeNamed({ generation, files, dialectsFor, preference }: World, id: string): boolean {
   if (generation === "opencode-1" && (id === "~" || id.startsWith("~/") || id.startsWith("$HOME"))) return false
-  return id !== "__proto__" || preference(files).some((file) => dialectFor(file) === "permissions")
+  return id !== "__proto__" || preference(files).some((file) => dialectsFor(file).includes("permissions"))
 }

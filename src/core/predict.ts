@@ -12,6 +12,8 @@ export interface Model {
   tail(agent: string): readonly LocatedRule[]
   /** The top-level rules of the global files alone, as one run. */
   readonly globalRun: readonly LocatedRule[]
+  /** No layer lies below those that were read, so that only the host's own rules can stand before the tail. */
+  readonly complete: boolean
 }
 
 const none: PermissionMap = new Map()
@@ -33,6 +35,8 @@ export function modelOpenCode1(layers: readonly LayerDocument[], home: string): 
   return {
     tail: (agent) => [...top, ...rulesOf(own.get(agent) ?? none)],
     globalRun: rulesOf(mergeTop(layers.filter((layer) => layer.layer === "global"))),
+    // A server may hand out a configuration that lies below the global files.
+    complete: false,
   }
 }
 
@@ -60,16 +64,19 @@ export type Reading = (typeof READINGS)[number]
 export function modelOpenCode2(layers: readonly LayerDocument[], reading: Reading): Model {
   const read = layers.filter((doc) => reading === "by-section" || doc.problems.length === 0)
   const top = (docs: readonly LayerDocument[]) => skillRules(docs.flatMap((doc) => topRulesOf(doc, reading)))
-  const own = (name: string) =>
-    skillRules(
-      read.flatMap((doc) =>
-        doc.agents.filter((agent) => agent.name === name).flatMap((agent) => ownRulesOf(agent, doc, reading)),
-      ),
-    )
+  const own = (name: string) => {
+    let rules: readonly LocatedRule[] = []
+    // A disabled agent is gone; one that is mentioned again starts anew.
+    for (const doc of read)
+      for (const agent of ownSections(doc, name, reading))
+        rules = agent.disabled ? [] : [...rules, ...ownRulesOf(agent, doc, reading)]
+    return skillRules(rules)
+  }
   const topRules = top(read)
   return {
     tail: (agent) => [...topRules, ...own(agent)],
     globalRun: top(read.filter((layer) => layer.layer === "global")),
+    complete: true,
   }
 }
 
@@ -95,12 +102,21 @@ function topRulesOf(document: LayerDocument, reading: Reading): readonly Located
 const OPENCODE_2_AGENT_KEYS =
   "description disabled hidden mode model request steps system variant color permissions".split(" ")
 
+/** In a document read as OpenCode 1's, `mode` replaces the `agent` of the same name (measured on the preview 1.18.18). */
+function ownSections(document: LayerDocument, name: string, reading: Reading): readonly AgentSections[] {
+  const sections = document.agents.filter((agent) => agent.name === name)
+  const modes = sections.filter((agent) => agent.key === "mode")
+  const replaced = reading === "by-document" && modes.length > 0
+  return replaced ? sections.filter((agent) => agent.key !== "agent") : sections
+}
+
 /** In an agent, `permission` replaces its `tools` key by key (measured on the preview build 1.18.18). */
 function ownRulesOf(agent: AgentSections, document: LayerDocument, reading: Reading): readonly LocatedRule[] {
   const map = mapRules(ownMap(agent), asWritten)
   const array = agent.permissions ?? []
+  const apart = [agent.tools, agent.permission].flatMap((part) => mapRules(part ?? none, asWritten))
   if (agent.markdown) return [...agent.keys].every((key) => OPENCODE_2_AGENT_KEYS.includes(key)) ? array : map
-  if (reading === "by-section") return [...map, ...array]
+  if (reading === "by-section") return [...apart, ...array]
   if (hasOpenCode1Key(document.keys)) return agent.key === "agents" ? [] : map
   return array
 }
@@ -113,16 +129,23 @@ export interface Attributed {
 }
 
 /** Lays the model over the host's real sequence: an exact tail gets its places, anything else stays `unknown`. */
-export function attribute(real: readonly Rule[], tail: readonly LocatedRule[], native: boolean): Attributed {
+export function attribute(
+  real: readonly Rule[],
+  tail: readonly LocatedRule[],
+  native: boolean,
+  complete = false,
+): Attributed {
   const seen = real.filter(speaksOfSkills)
   const base = seen.slice(0, Math.max(0, seen.length - tail.length))
-  const matches = endsWith(seen, tail) && (tail.length > 0 || base.every(isCatchAll))
+  const matches = endsWith(seen, tail) && ((tail.length > 0 && !complete) || base.every(isCatchAll))
   if (!matches) return { base: null, rules: seen.map((rule) => ({ ...rule, origin: nowhere("unknown") })) }
+  const layerOf = (rule: Rule) => {
+    if (!isCatchAll(rule)) return "unknown"
+    return rule.effect === "allow" ? "host-default" : native ? "built-in-agent" : "unknown"
+  }
   const placed = base.map((rule) => ({
     ...rule,
-    origin: nowhere(
-      rule.effect === "allow" && isCatchAll(rule) ? "host-default" : native ? "built-in-agent" : "unknown",
-    ),
+    origin: nowhere(layerOf(rule)),
   }))
   return { base, rules: [...placed, ...tail] }
 }
@@ -138,7 +161,7 @@ export function predictRules(
   loaded: Model,
   next: Model,
 ): readonly LocatedRule[] | null {
-  const now = attribute(real, loaded.tail(agent), native)
+  const now = attribute(real, loaded.tail(agent), native, loaded.complete)
   if (now.base) return [...now.rules.slice(0, now.base.length), ...next.tail(agent)]
   const run = loaded.globalRun
   const starts = now.rules.flatMap((_, at) => (startsWithAt(now.rules, at, run) ? [at] : []))
@@ -149,7 +172,7 @@ export function predictRules(
 
 const nowhere = (layer: LocatedRule["origin"]["layer"]) => ({ layer, file: null, line: null, column: null })
 
-const isCatchAll = (rule: Rule): boolean => rule.action === "*" && rule.resource === "*"
+export const isCatchAll = (rule: Rule): boolean => rule.action === "*" && rule.resource === "*"
 
 const endsWith = (rules: readonly Rule[], tail: readonly Rule[]): boolean =>
   rules.length >= tail.length && startsWithAt(rules, rules.length - tail.length, tail)

@@ -28,12 +28,15 @@ export interface World {
   readonly skills: readonly string[]
   readonly files: readonly GlobalFile[]
   readonly records: readonly SidecarRecord[]
-  /** The form in which new rules are written into a file. */
-  dialectFor(file: GlobalFile): Dialect
+  /** The forms in which a new rule may be written into a file, best first. */
+  dialectsFor(file: GlobalFile): readonly Dialect[]
   /** Files in the order in which a new rule prefers them. */
   preference(files: readonly GlobalFile[]): readonly GlobalFile[]
-  /** Each agent's rules after the next load, with these texts in place of the files' own. */
-  rulesets(texts: ReadonlyMap<string, string | null>): ReadonlyMap<string, readonly LocatedRule[] | null>
+  /**
+   * Each agent's rules after the next load, with these texts in place of the files' own; once for each way to read
+   * the files that explains the host. An edit has to come out right under all of them.
+   */
+  rulesets(texts: ReadonlyMap<string, string | null>): readonly ReadonlyMap<string, readonly LocatedRule[] | null>[]
 }
 
 export interface Wish {

@@ -65,7 +65,7 @@ async function absentPath(path: string, disk: Disk): Promise<string> {
 
 /**
  * Replaces a config file's text, or makes or removes the file, provided that it still holds `before`.
- * Atomic by rename in the target's own directory; every byte is written and counted, synced, and read back.
+ * Atomic by rename in the target's own directory; every byte is written, synced and read back before that.
  * A link stays and its target is replaced; mode is kept, the owner where the system allows it.
  * On a problem the old bytes are in place and no file of ours is left.
  */
@@ -88,6 +88,7 @@ export async function replaceConfigFile(
     if (after !== null) {
       await disk.mkdir(dirname(file.realPath), { recursive: true })
       await writeWhole(temporary, after, file, disk)
+      if ((await disk.readFile(temporary)).toString("utf8") !== after) return refuse("write_failed", "SHORT_WRITE")
     }
     const now = await readConfigFile(path, disk)
     if (isFileProblem(now)) return now
@@ -95,9 +96,6 @@ export async function replaceConfigFile(
     await (after === null ? disk.unlink(file.realPath) : disk.rename(temporary, file.realPath))
     replaced = true
     await syncDirectory(dirname(file.realPath), disk)
-    const result = await readConfigFile(path, disk)
-    if (isFileProblem(result) || result.text !== after)
-      throw Object.assign(new Error("the file does not read as it was written"), { code: "READ_BACK_DIFFERS" })
   } catch (error) {
     if (replaced) await putBack(file, disk).catch(absent)
     return refuse(isReadonly(error) ? "config_readonly" : "write_failed", codeOf(error))

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
+import { codeOf } from "./config-file.ts"
 
 /** How long a call waits for others that change the same config, in milliseconds. */
 const WAIT_MS = 20_000
@@ -9,12 +10,13 @@ const STALE_MS = 10_000
 
 /**
  * Runs `work` while no other call, in this process or another, changes the config behind `key`.
- * Returns `lock_timeout` when the turn did not come in time; the lock is given back after any outcome.
+ * Returns `lock_timeout` when the turn did not come in time; the lock is given back after any outcome. Throws
+ * `LockUnavailable` when the state directory cannot hold a lock; what `work` throws comes through.
  */
 export async function withLock<T>(directory: string, key: string, work: () => Promise<T>): Promise<T | "lock_timeout"> {
   return queue(key, async () => {
     const { lock } = (await import("proper-lockfile")).default
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await mkdir(directory, { recursive: true, mode: 0o700 }).catch(unavailable)
     const release = await lock(join(directory, key), {
       realpath: false,
       stale: STALE_MS,
@@ -23,8 +25,7 @@ export async function withLock<T>(directory: string, key: string, work: () => Pr
       // before it replaces it, so a lock that was lost costs a `config_changed`, never a byte.
       onCompromised: () => {},
     }).catch((error: unknown) => {
-      if (error instanceof Error && "code" in error && error.code === "ELOCKED") return null
-      throw error
+      return codeOf(error) === "ELOCKED" ? null : unavailable(error)
     })
     if (!release) return "lock_timeout"
     try {
@@ -33,6 +34,18 @@ export async function withLock<T>(directory: string, key: string, work: () => Pr
       await release().catch(() => {})
     }
   })
+}
+
+export class LockUnavailable extends Error {
+  readonly code: string
+  constructor(code: string) {
+    super("the lock cannot be made")
+    this.code = code
+  }
+}
+
+const unavailable = (error: unknown): never => {
+  throw new LockUnavailable(codeOf(error))
 }
 
 /** Calls of one process take turns without polling each other. */

@@ -1,47 +1,66 @@
 import { basename, join } from "node:path"
-import type { HostAgent, HostSkill, Observation, Texts } from "../actions/ports.ts"
+import type { HostAgent, HostModel, HostSkill, Observation, Texts } from "../actions/ports.ts"
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
 import type { Model } from "../core/predict.ts"
 import { configTextOf, documentOf, type Source } from "./sources.ts"
 
-/**
- * Joins what the host says with the layers on disk. The layers above the global files are parsed once; a plan then
- * asks again and again what the host would load with other global files.
- */
+type MakeModel = (layers: readonly LayerDocument[]) => Model
+
+/** The layers on disk at one moment: those above the global files are parsed once, however many edits are tried. */
+export interface Layers {
+  readonly globals: ReadonlyMap<string, ConfigText | null>
+  /** All layers, low to high, with these texts in place of the global files' own. */
+  documents(texts: Texts): readonly LayerDocument[]
+}
+
+export function layersOf(
+  directory: string,
+  names: readonly string[],
+  globals: readonly Source[],
+  higher: readonly Source[],
+): Layers {
+  const byName = new Map(globals.map((source) => [basename(source.file ?? ""), source]))
+  const above = higher.map(documentOf)
+  const documents = (texts: Texts) => [
+    ...names.flatMap((name) => {
+      const source = withText(byName.get(name), texts.get(name), directory, name)
+      return source ? [documentOf(source)] : []
+    }),
+    ...above,
+  ]
+  const texts = names.map((name) => {
+    const source = byName.get(name)
+    return [name, source ? configTextOf(source) : null] as const
+  })
+  return { globals: new Map(texts), documents }
+}
+
+/** Joins what the host says with the layers, read in one way or more. `loaded` null: the host has loaded them as they are. */
 export function observation(given: {
   readonly agents: readonly HostAgent[]
   readonly skills: readonly HostSkill[]
-  readonly configDirectory: string
-  readonly globalNames: readonly string[]
-  readonly globals: readonly Source[]
-  readonly higher: readonly Source[]
-  readonly model: (layers: readonly LayerDocument[]) => Model
-  readonly loaded: Model | null
+  readonly configJson: boolean
+  readonly layers: Layers
+  readonly models: readonly [MakeModel, ...MakeModel[]]
+  readonly loaded: readonly LayerDocument[] | null
 }): Observation {
-  const byName = new Map(given.globals.map((source) => [basename(source.file ?? ""), source]))
-  const higher = given.higher.map(documentOf)
-  const layers = (texts: Texts) => [
-    ...given.globalNames.flatMap((name) => {
-      const source = withText(byName.get(name), texts.get(name), given.configDirectory, name)
-      return source ? [documentOf(source)] : []
-    }),
-    ...higher,
-  ]
-  const globals = new Map<string, ConfigText | null>(
-    given.globalNames.map((name) => {
-      const source = byName.get(name)
-      return [name, source ? configTextOf(source) : null]
-    }),
-  )
-  const next = (texts: Texts) => given.model(layers(texts))
+  const { layers } = given
+  const loaded = given.loaded ?? layers.documents(new Map())
+  const hostModel = (make: MakeModel): HostModel => ({
+    loaded: make(loaded),
+    next: (texts) => make(layers.documents(texts)),
+  })
+  const [first, ...others] = given.models
+  const model = hostModel(first)
   return {
     agents: given.agents,
     skills: given.skills,
-    globals,
-    layers,
-    loaded: given.loaded ?? next(new Map()),
-    next,
+    globals: layers.globals,
+    configJson: given.configJson,
+    layers: layers.documents,
+    model,
+    models: [model, ...others.map(hostModel)],
   }
 }
 

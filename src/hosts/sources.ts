@@ -16,7 +16,14 @@ export interface Source {
   readonly directory: string
   readonly text: string
   /** A config, a Markdown agent, or a bare `permission` value (`$OPENCODE_PERMISSION`). */
-  readonly form: "config" | "permission" | { readonly agent: string; readonly key: "agent" | "mode" }
+  readonly form: "config" | "permission" | MarkdownAgent
+}
+
+interface MarkdownAgent {
+  readonly agent: string
+  readonly key: "agent" | "mode"
+  /** OpenCode 1 takes the frontmatter's `name` before the file's; OpenCode 2 does not (both measured). */
+  readonly nameWins: boolean
 }
 
 /** What the host replaces in a config's text. Read anew for each text; results never leave the parsed document. */
@@ -45,7 +52,7 @@ export function documentOf(source: Source): LayerDocument {
   return markdownDocument(source, source.form)
 }
 
-function markdownDocument(source: Source, form: { agent: string; key: "agent" | "mode" }): LayerDocument {
+function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
   const empty = { permission: null, tools: null, permissions: null }
   const document = {
     layer: source.layer,
@@ -58,7 +65,7 @@ function markdownDocument(source: Source, form: { agent: string; key: "agent" | 
   const frontmatter = readFrontmatter(source.text)
   if (!frontmatter.node) return document
   const named = member(frontmatter.node, "name")?.value
-  const name = form.key === "agent" && typeof named === "string" ? named : form.agent
+  const name = form.nameWins && typeof named === "string" ? named : form.agent
   const problems: SectionProblem[] = []
   const origin = (offset: number): Origin => ({
     layer: source.layer,
@@ -85,14 +92,14 @@ const AGENT_DIRECTORIES = [
 ] as const
 
 /** Markdown agents under a config directory: the folders `agent` and `agents` at any depth, then `mode` and `modes`. */
-export async function agentSources(layer: Layer, directory: string): Promise<Source[]> {
+export async function agentSources(layer: Layer, directory: string, nameWins: boolean): Promise<Source[]> {
   const found: Source[] = []
   for (const { names, key, depth } of AGENT_DIRECTORIES)
     for (const name of names) {
       const root = join(directory, name)
       for (const file of await markdownFiles(root, depth)) {
         const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
-        for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, key } })
+        for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, key, nameWins } })
       }
     }
   return found

@@ -90,15 +90,26 @@ export const inputSchema = {
 export const hostInputSchema = {
   type: "object",
   properties: Object.fromEntries(
-    FIELD_NAMES.map((name) => [name, name === "action" ? FIELDS.action.schema : lenient(name)]),
+    FIELD_NAMES.map((name) => [name, name === "action" ? FIELDS.action.schema : lenient(FIELDS[name].schema)]),
   ),
   required: ["action"],
   additionalProperties: true,
 }
 
-function lenient(name: Field): object {
-  const schema: { type: string; enum?: readonly string[]; pattern?: string } & object = { ...FIELDS[name].schema }
-  // The decoder checks these; every prompt pays for them here.
-  delete schema.pattern
-  return { ...schema, type: [schema.type, "null"], ...(schema.enum && { enum: [...schema.enum, null] }) }
+interface Shape {
+  readonly type: string
+  readonly enum?: readonly string[]
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, Shape>>
+}
+
+/** Patterns are left to the decoder: every prompt pays for what stands here. */
+function lenient({ pattern: _, ...shape }: Shape): object {
+  const properties = shape.properties && Object.entries(shape.properties).map(([name, inner]) => [name, lenient(inner)])
+  return {
+    ...shape,
+    type: [shape.type, "null"],
+    ...(shape.enum && { enum: [...shape.enum, null] }),
+    ...(properties && { properties: Object.fromEntries(properties), additionalProperties: true }),
+  }
 }

@@ -41,7 +41,7 @@ export function decodeInput(input: unknown): Decoded | Problem {
           field: fault.field,
           wants: fault.wants,
         })
-      values[field] = value
+      values[field] = withoutNulls(value)
     } else if (isWriting(action)) return refuseField(action, key, field !== undefined, input)
     else notices.push(passedOver(action, key, field !== undefined))
   }
@@ -159,12 +159,17 @@ function objectFault(
   return firstFault(
     entries.map(([key, item]) => {
       const inner = names.includes(key) ? shape.properties?.[key] : undefined
+      const path = `${field}.${shorten(key)}`
       return inner
-        ? faultOf(inner, item, `${field}.${key}`)
-        : fault(`has no \`${shorten(key)}\``, `only ${names.join(", ")}`)
+        ? faultOf(inner, item, path)
+        : { field: path, message: `\`${field}\` has no \`${shorten(key)}\``, wants: `only ${names.join(", ")}` }
     }),
   )
 }
+
+/** `null` counts as absent inside an object too. */
+const withoutNulls = (value: unknown): unknown =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null)) : value
 
 const firstFault = (faults: readonly (FieldFault | null)[]): FieldFault | null =>
   faults.find((fault) => fault !== null) ?? null

@@ -67,7 +67,23 @@ export const configUnparsable = (at: Place): Problem => ({
   code: "config_unparsable",
   message: `the config does not parse at ${place(at)}: ${at.reason}`,
   hint: "mend that place; nothing is written into a file that the host cannot read",
-  data: { ...at },
+  data: placeData(at),
+})
+
+const placeData = ({
+  file,
+  line,
+  column,
+  reason,
+}: {
+  file: string
+  line?: number
+  column?: number
+  reason: string
+}) => ({
+  file,
+  ...(line !== undefined && { line, column }),
+  reason,
 })
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
@@ -88,7 +104,7 @@ export const configUnsupported = (at: { file: string; line?: number; column?: nu
   code: "config_unsupported",
   message: `${at.line ? place({ line: at.line, column: at.column ?? 1, file: at.file }) : at.file} cannot be edited safely: ${UNSUPPORTED[at.reason] ?? at.reason}`,
   hint: "change that place by hand, then call again",
-  data: { ...at },
+  data: placeData(at),
 })
 
 export const fileProblem = (problem: {

@@ -116,16 +116,18 @@ export function worldOf(setup: Setup): World {
       fault: setup.faults?.[name] ?? null,
     })),
     records: setup.records ?? [],
-    dialectFor: (file) => dialectOf(setup, file.text?.raw ?? null),
+    dialectsFor: (file) => [dialectOf(setup, file.text?.raw ?? null)],
     preference: preferred,
     rulesets: (texts) => {
       const { tail } = model(texts)
-      return new Map(
-        AGENTS.map(({ id, base }) => [
-          id,
-          setup.unpredicted?.includes(id) ? null : [...base.map(located), ...tail(id)],
-        ]),
-      )
+      return [
+        new Map(
+          AGENTS.map(({ id, base }) => [
+            id,
+            setup.unpredicted?.includes(id) ? null : [...base.map(located), ...tail(id)],
+          ]),
+        ),
+      ]
     },
   }
 }

@@ -647,9 +647,12 @@ describe("OpenCode 2", () => {
       ])
     })
 
-    test("in an agent, its map replaces its tools key by key", () => {
+    test("in an agent too, its tools are rules of their own below its map", () => {
       const text = '{"agents":{"build":{"tools":{"skill":false},"permission":{"skill":{"a":"allow"}}}}}'
-      expect(two([text], "by-section")).toEqual([["skill", "a", "allow"]])
+      expect(two([text], "by-section")).toEqual([
+        ["skill", "*", "deny"],
+        ["skill", "a", "allow"],
+      ])
     })
 
     test("the OpenCode 1 keys of an agent count in an OpenCode 1 document", () => {
@@ -769,6 +772,7 @@ describe("attribute: the model laid over the host's sequence", () => {
     const model = (run: NaiveRule[], own: NaiveRule[] = []): Model => ({
       tail: (agent) => [...tail(...run), ...(agent === "build" ? tail(...own) : [])],
       globalRun: tail(...run),
+      complete: false,
     })
     const predict = (seen: NaiveRule[], loaded: Model, next: Model, agent = "build") => {
       const rules = predictRules(real(...seen), agent, true, loaded, next)

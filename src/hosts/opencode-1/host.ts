@@ -11,7 +11,7 @@ import {
 import { modelOpenCode1 } from "../../core/predict.ts"
 import { isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
-import { observation } from "../observation.ts"
+import { layersOf, observation } from "../observation.ts"
 import { documentOf, type Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
@@ -63,19 +63,17 @@ export function opencode1(given: {
     reloads: false,
     agents: async () => (await readAgents(given.get)) ?? [],
     observe: async () => {
-      const model = (layers: Parameters<typeof modelOpenCode1>[0]) => modelOpenCode1(layers, places.home)
       const [agents, skills] = await Promise.all([readAgents(given.get), readSkills(given.get)])
       if (!agents && !skills) throw new HostUnavailable("both")
       if (!skills) throw new HostUnavailable("skills")
+      const globals = await globalSources(places.configDirectory)
       return observation({
         agents: agents ?? [],
         skills,
-        configDirectory: places.configDirectory,
-        globalNames: GLOBAL_NAMES,
-        globals: await globalSources(places.configDirectory),
-        higher: await higherSources(places),
-        model,
-        loaded: model([...given.loaded.globals, ...given.loaded.higher].map(documentOf)),
+        configJson: globals.some((source) => source.file?.endsWith("config.json")),
+        layers: layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
+        models: [(layers) => modelOpenCode1(layers, places.home)],
+        loaded: [...given.loaded.globals, ...given.loaded.higher].map(documentOf),
       })
     },
   }

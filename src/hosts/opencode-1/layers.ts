@@ -37,7 +37,7 @@ export async function higherSources(places: Places): Promise<Source[]> {
     if (directory.endsWith(".opencode") || directory === env.OPENCODE_CONFIG_DIR)
       for (const name of ["opencode.json", "opencode.jsonc"])
         sources.push(...(await fileSource(layer, join(directory, name))))
-    sources.push(...(await agentSources(layer, directory)))
+    sources.push(...(await agentSources(layer, directory, true)))
   }
   const content = env.OPENCODE_CONFIG_CONTENT
   if (content)

@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs"
 import { homedir } from "node:os"
-import { basename, dirname } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import {
   type Caller,
@@ -10,10 +11,12 @@ import {
   type Observation,
   type PluginOptions,
 } from "../../actions/ports.ts"
+import type { LayerDocument } from "../../core/document.ts"
 import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
 import { isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
-import { observation } from "../observation.ts"
+import { layersOf, observation } from "../observation.ts"
+import type { Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
 
@@ -54,47 +57,92 @@ export function opencode2(given: {
     preferredNames: ["opencode.jsonc", "opencode.json"],
     reloads: true,
     agents: async () => (await readAgents(given.lists)) ?? [],
-    observe: () => observeSettled(given.lists, configDirectory, given.directory),
+    observe: () => observeSettled(given.lists, configDirectory, given.directory, given.options),
   }
 }
 
-/** While a reload is under way host and files differ; then both are read again, for as long as a reload may take. */
-async function observeSettled(lists: Lists, configDirectory: string, directory: string): Promise<Observation> {
+/** The host and the layers at one moment. */
+interface Moment {
+  readonly agents: readonly HostAgent[]
+  readonly skills: readonly HostSkill[]
+  readonly globals: readonly Source[]
+  readonly higher: readonly Source[]
+}
+
+/** Per config directory: the layers that last explained the host, and the last moment that nothing explained. */
+const explained = new Map<string, readonly LayerDocument[]>()
+const unexplained = new Map<string, string>()
+
+/**
+ * While a reload is under way host and files differ; then both are read again, for as long as a reload may take. If
+ * they still differ, the host may not have read the files at all: then what it had loaded before explains it. What
+ * nothing explains (another plugin's rules, say) is not waited for twice.
+ */
+async function observeSettled(
+  lists: Lists,
+  configDirectory: string,
+  directory: string,
+  { dialect }: PluginOptions,
+): Promise<Observation> {
   const end = Date.now() + RELOAD_WAIT_MS
+  const key = JSON.stringify([configDirectory, directory])
+  const models = (agents: readonly HostAgent[], loaded: readonly LayerDocument[]): [MakeModel, ...MakeModel[]] => {
+    const [first, ...others] = bestReadings(agents, loaded)
+    // Who asks for one form knows how this host reads it.
+    return dialect === "auto" ? [first, ...others] : [first]
+  }
   for (;;) {
-    const { seen, settled } = await observeOnce(lists, configDirectory, directory)
-    if (settled || Date.now() >= end) return seen
-    await delay(POLL_MS)
+    const moment = await observeOnce(lists, configDirectory, directory)
+    const layers = layersOf(configDirectory, GLOBAL_NAMES, moment.globals, moment.higher)
+    const configJson = existsSync(join(configDirectory, "config.json"))
+    const now = layers.documents(new Map())
+    const seen = (loaded: readonly LayerDocument[] | null) =>
+      observation({ ...moment, configJson, layers, models: models(moment.agents, loaded ?? now), loaded })
+    if (differing(moment.agents, now) === 0) {
+      explained.set(key, now)
+      return seen(null)
+    }
+    const stamp = JSON.stringify(moment)
+    if (Date.now() < end && unexplained.get(key) !== stamp) {
+      await delay(POLL_MS)
+      continue
+    }
+    const before = explained.get(key)
+    if (before && differing(moment.agents, before) === 0) return seen(before)
+    unexplained.set(key, stamp)
+    return seen(null)
   }
 }
 
-async function observeOnce(lists: Lists, configDirectory: string, directory: string) {
+async function observeOnce(lists: Lists, configDirectory: string, directory: string): Promise<Moment> {
   const [agents, skills] = await Promise.all([readAgents(lists), readSkills(lists)])
   if (!agents && !skills) throw new HostUnavailable("both")
   if (!skills) throw new HostUnavailable("skills")
   const globals = await globalSources(configDirectory)
-  const higher = await higherSources(configDirectory, directory)
-  const as = (reading: (typeof READINGS)[number]) =>
-    observation({
-      agents: agents ?? [],
-      skills,
-      configDirectory,
-      globalNames: GLOBAL_NAMES,
-      globals,
-      higher,
-      model: (layers) => modelOpenCode2(layers, reading),
-      loaded: null,
-    })
-  const readings = READINGS.map(as)
-  const best = readings.map((seen) => ({ seen, differing: differing(agents ?? [], seen.loaded) }))
-  best.sort((a, b) => a.differing - b.differing)
-  const [first] = best
-  if (!first) throw new Error("a host is read in one way at least")
-  return { seen: first.seen, settled: first.differing === 0 }
+  return { agents: agents ?? [], skills, globals, higher: await higherSources(configDirectory, directory) }
 }
 
-const differing = (agents: readonly HostAgent[], model: Model): number =>
-  agents.filter((agent) => attribute(agent.rules, model.tail(agent.id), agent.native).base === null).length
+type MakeModel = (layers: readonly LayerDocument[]) => Model
+
+/** The readings that explain the host best; more than one as long as no document tells them apart. */
+function bestReadings(agents: readonly HostAgent[], loaded: readonly LayerDocument[]): [MakeModel, ...MakeModel[]] {
+  const scored = READINGS.map((reading) => {
+    const make: MakeModel = (layers) => modelOpenCode2(layers, reading)
+    return { make, far: unexplainedAgents(agents, make(loaded)) }
+  })
+  const least = Math.min(...scored.map(({ far }) => far))
+  const [first, ...others] = scored.filter(({ far }) => far === least).map(({ make }) => make)
+  if (!first) throw new Error("a host is read in one way at least")
+  return [first, ...others]
+}
+
+/** How many agents no reading of these layers explains. */
+const differing = (agents: readonly HostAgent[], layers: readonly LayerDocument[]): number =>
+  Math.min(...READINGS.map((reading) => unexplainedAgents(agents, modelOpenCode2(layers, reading))))
+
+const unexplainedAgents = (agents: readonly HostAgent[], model: Model): number =>
+  agents.filter((agent) => attribute(agent.rules, model.tail(agent.id), agent.native, model.complete).base === null)
+    .length
 
 const dataOf = (list: unknown): unknown => (isRecord(list) ? list.data : list)
 

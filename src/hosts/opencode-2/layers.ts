@@ -26,13 +26,13 @@ export const globalSources = async (configDirectory: string): Promise<Source[]> 
 export async function higherSources(configDirectory: string, directory: string): Promise<Source[]> {
   const env = process.env
   const parents = upwards(directory, "/").toReversed()
-  const sources = await agentSources("global", configDirectory)
+  const sources = await agentSources("global", configDirectory, false)
   if (env.OPENCODE_CONFIG) sources.push(...(await fileSource("explicit", env.OPENCODE_CONFIG)))
   for (const parent of parents)
     for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("project", join(parent, name))))
   for (const parent of parents) {
     for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("project", join(parent, ".opencode", name))))
-    sources.push(...(await agentSources("project", join(parent, ".opencode"))))
+    sources.push(...(await agentSources("project", join(parent, ".opencode"), false)))
   }
   const content = env.OPENCODE_CONFIG_CONTENT
   if (content) sources.push({ layer: "content", file: null, directory, text: content, form: "config" })
