@@ -1,5 +1,10 @@
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
-  test: { include: ["test/**/*.test.ts"], exclude: ["test/e2e/**"], testTimeout: 30_000, hookTimeout: 60_000 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/{e2e,process}/**"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
 })

@@ -4,7 +4,7 @@ import { compileRuleset, decide } from "../core/evaluate.ts"
 import { blockedFor, compileAll, firstOf } from "../core/outcome.ts"
 import type { Plan } from "../core/plan.ts"
 import type { Wish } from "../core/world.ts"
-import { isFileProblem, readConfigFile } from "../files/config-file.ts"
+import { codeOf, isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { pathKey } from "../files/locations.ts"
 import { LockUnavailable, withLock } from "../files/lock.ts"
 import { fitted } from "../tool/budget.ts"
@@ -29,12 +29,13 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
   }
   const key = pathKey(await realpath(host.configDirectory).catch(() => host.configDirectory))
   const written = await withLock(locksDirectory(host), key, async () => {
-    await settle(host)
+    const unsettled = await settle(host).catch((error: unknown) => stateFailure(host, codeOf(error)))
+    if (isProblem(unsettled)) return unsettled
     const first = await attempt(host, request)
     return isProblem(first) && first.code === "config_changed" ? attempt(host, request) : first
   }).catch((error: unknown) => {
     if (!(error instanceof LockUnavailable)) throw error
-    return fileProblem({ kind: "write_failed", file: host.stateDirectory, reason: error.code })
+    return stateFailure(host, error.code)
   })
   if (written === "lock_timeout") return lockTimeout()
   if (isProblem(written)) return written
@@ -47,6 +48,9 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
   if (reaction === "unchanged") return answer(rehearsal, request, NOT_RELOADED, committed)
   return takeBackWhole(host, key, rehearsal, plan, committed.change)
 }
+
+const stateFailure = (host: Host, reason: string): Problem =>
+  fileProblem({ kind: "write_failed", file: host.stateDirectory, reason })
 
 const REHEARSED: Verification = { method: "simulated", ok: true, detail: "not written: a rehearsal" }
 const UNCHANGED: Verification = { method: "none", ok: true, detail: "nothing had to be written" }

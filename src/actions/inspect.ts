@@ -2,8 +2,8 @@ import { decide, trace } from "../core/evaluate.ts"
 import type { LocatedRule } from "../core/rule.ts"
 import { readSkillFiles } from "../files/skill-files.ts"
 import type { InspectBody, Next, Notice } from "../tool/answer-schema.ts"
-import { cut, fitted } from "../tool/budget.ts"
-import { envelope, type Outcome } from "../tool/envelope.ts"
+import { bytesOf, cut, fitted } from "../tool/budget.ts"
+import { envelope, type Outcome, render } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import { isProblem, type Problem, registryUnavailable } from "../tool/problems.ts"
@@ -16,6 +16,7 @@ import { type Agent, lookAround, type Scene, stateOf, unlistedReason } from "./w
 
 const MAX_RULES = 100
 const MAX_AGENTS = 60
+/** In bytes of the answer, where hidden characters are written out. */
 const MAX_DESCRIPTION = 8_192
 
 /** `inspect`: one skill, the rule that decides for each agent, and where it stands. Writes nothing. */
@@ -28,7 +29,7 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
   if (!caller || skill.id === null) return registryUnavailable()
   const id = skill.id
   const row = rowOf(scene, skill)
-  const long = (row.description?.length ?? 0) > MAX_DESCRIPTION
+  const long = bytesOf(render({ description: row.description })) > MAX_DESCRIPTION
   const files = await readSkillFiles(skill.path)
   const record = (await readSidecar(host)).records.findLast(
     (candidate) => candidate.id === id && candidate.generation === host.generation,

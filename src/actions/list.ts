@@ -1,21 +1,21 @@
-import { compareIds } from "../core/order.ts"
 import { compareSidecar } from "../core/sidecar.ts"
 import { compilePattern } from "../core/wildcard.ts"
 import { unfinishedChanges } from "../files/journal.ts"
-import type { ListBody, Next, Notice, Row } from "../tool/answer-schema.ts"
-import { bytesOf, cut, fits, MAX_BYTES, PAGE_BYTES } from "../tool/budget.ts"
-import { decodeCursor, encodeCursor } from "../tool/cursor.ts"
-import { envelope, type Outcome, render } from "../tool/envelope.ts"
+import type { ListBody, Next, Notice } from "../tool/answer-schema.ts"
+import { cut } from "../tool/budget.ts"
+import { encodeCursor } from "../tool/cursor.ts"
+import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool/problems.ts"
-import { ROW_FIELDS } from "../tool/vocabulary.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
+import { byId, fillPage, keyOf, type Page, resume } from "./page.ts"
 import type { Host } from "./ports.ts"
 import { globalSkillRules, readSidecar } from "./records.ts"
 import { type FullRow, rowOf } from "./rows.ts"
 import { lookAround, type Scene, stateIn, stateOf, tokensOf } from "./world.ts"
 
+const MAX_CHANGES = 10
 const MAX_AGENTS = 40
 const MAX_CONSISTENCY = 20
 
@@ -26,35 +26,30 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   const all = scene.skills.map((skill) => rowOf(scene, skill)).sort(byId)
   const filtered = all.filter((row) => keeps(request, row))
   const filter = JSON.stringify([request.match, request.where, request.query, request.agent])
-  const after = request.cursor === undefined ? null : decodeCursor(request.cursor, filter)
-  if (after === "unusable")
-    return invalidInput(
-      "the cursor does not belong to this call",
-      "start again without `cursor`, with the same filters",
-      {
-        field: "cursor",
-      },
-    )
-  const rest = after === null ? filtered : filtered.filter((row) => compareIds(keyOf(row), after) > 0)
+  const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)
+  if (from === null) {
+    const hint = "start again without `cursor`, with the same filters"
+    return invalidInput("the cursor does not belong to this call", hint, { field: "cursor" })
+  }
+  const rest = filtered.slice(from)
   const notices = [...given, ...scene.notices, ...(await standingNotices(scene, all))]
   const summaryOnly = request.limit === 0
-  const first = after === null && !summaryOnly
-  const details = first ? await detailsOf(scene) : {}
+  const first = from === 0 && !summaryOnly
+  const details = first ? await detailsOf(scene) : () => ({})
   const problem = configProblem(scene)
   const summary = summaryOf(scene, all)
-  const page = (rows: readonly Row[], shown: number): Outcome => {
-    const last = rest[shown - 1]
-    const missing = shown < rest.length && !summaryOnly
+  const page: Page = (rows, share) => {
+    const last = rest[rows.length - 1]
+    const missing = rows.length < rest.length && !summaryOnly
     const nextCursor = missing && last ? encodeCursor(filter, keyOf(last)) : null
-    const partial = missing || after !== null
-    const found = partial ? [notice("rows_missing", { shown, total: filtered.length })] : []
+    const found = missing || from > 0 ? [notice("rows_missing", { shown: rows.length, total: filtered.length })] : []
     return {
       body: {
         callerAgent: { id: scene.caller?.id ?? null, verified: scene.verified },
-        summary,
+        summary: summary(share),
         skills: [...rows],
         page: { total: filtered.length, returned: rows.length, nextCursor },
-        ...details,
+        ...details(share),
       } satisfies ListBody,
       notices: [...found, ...notices],
       next: nextOf(request, nextCursor, filtered),
@@ -63,56 +58,6 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   }
   return fillPage(host, request, rest, page)
 }
-
-/** Adds whole rows for as long as the answer stays within its budget. */
-function fillPage(
-  host: Host,
-  request: Request,
-  rest: readonly FullRow[],
-  page: (rows: readonly Row[], shown: number) => Outcome,
-): Outcome {
-  const most = request.limit ?? rest.length
-  const budget = request.limit === undefined ? PAGE_BYTES : MAX_BYTES
-  const rendered = (outcome: Outcome) => render(envelope("list", host, outcome))
-  const rows: Row[] = []
-  // The widest frame: the notice of missing rows and a cursor are both in it.
-  let bytes = bytesOf(rendered(page([], Math.min(1, rest.length - 1)))) + CURSOR_BYTES
-  for (const full of rest.slice(0, most)) {
-    const whole = project(full, request)
-    const size = bytesOf(render({ row: [whole] }))
-    const row = size > LARGEST_ROW && "description" in whole ? withoutDescription(whole) : whole
-    bytes += row === whole ? size : bytesOf(render({ row: [row] }))
-    if (bytes > budget) break
-    rows.push(row)
-  }
-  // A page that shows nothing would never come to an end.
-  const [next] = rest
-  if (rows.length === 0 && next && most > 0) rows.push(withoutDescription(project(next, request)))
-  let outcome = page(rows, rows.length)
-  for (; rows.length > 1 && !fits(rendered(outcome)); rows.pop()) outcome = page(rows, rows.length)
-  return outcome
-}
-
-/** Room for a cursor and the words around it. */
-const CURSOR_BYTES = 1_024
-/** A row beyond this leaves no room for others. */
-const LARGEST_ROW = 8 * 1024
-
-function project(row: FullRow, request: Request): Row {
-  const line = row.description?.split(/\r\n|\n|\r/, 1)[0] ?? null
-  const whole: Row = { ...row, description: line }
-  if (!request.fields) return whole
-  const wanted = new Set<string>(request.fields)
-  return Object.fromEntries(
-    ROW_FIELDS.flatMap((field) => (wanted.has(field) && field in whole ? [[field, whole[field]]] : [])),
-  )
-}
-
-const withoutDescription = (row: Row): Row => ({ ...row, description: null, truncated: ["description"] })
-
-/** Skills without an id come last, by path. */
-const keyOf = (row: FullRow): string => (row.id === null ? `1${row.path ?? ""}` : `0${row.id}`)
-const byId = (a: FullRow, b: FullRow): number => compareIds(keyOf(a), keyOf(b))
 
 function keeps(request: Request, row: FullRow): boolean {
   const { match, where, query } = request
@@ -128,7 +73,7 @@ function keeps(request: Request, row: FullRow): boolean {
 
 const asState = (word: string): string => (word === "allow" || word === "deny" ? stateOf(word) : word)
 
-function summaryOf(scene: Scene, rows: readonly FullRow[]): ListBody["summary"] {
+function summaryOf(scene: Scene, rows: readonly FullRow[]): (share: number) => ListBody["summary"] {
   const count = (state: string) => rows.filter((row) => row.state === state).length
   const agents = scene.agents.map((agent) => {
     const states = scene.skills.map((skill) => stateIn(agent.now, skill))
@@ -143,15 +88,15 @@ function summaryOf(scene: Scene, rows: readonly FullRow[]): ListBody["summary"] 
       tokens: tokensOf(agent.now, scene.skills),
     }
   })
-  return {
+  const counts = {
     total: rows.length,
     available: count("available"),
     disabled: count("disabled"),
     ask: count("ask"),
     diverged: scene.skills.filter((skill) => diverges(scene, skill)).length,
     derivedIds: scene.skills.filter((skill) => skill.idFrom === "path").length,
-    ...cut("agents", agents, MAX_AGENTS),
   }
+  return (share) => ({ ...counts, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) })
 }
 
 const diverges = (scene: Scene, skill: Scene["skills"][number]): boolean =>
@@ -162,7 +107,9 @@ const diverges = (scene: Scene, skill: Scene["skills"][number]): boolean =>
       stateIn(agent.now, skill) !== stateIn(scene.caller?.now ?? null, skill),
   )
 
-async function detailsOf(scene: Scene): Promise<Pick<ListBody, "config" | "sidecar" | "consistency">> {
+type Details = Pick<ListBody, "config" | "sidecar" | "consistency">
+
+async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
   const { host, observation } = scene
   const files = globalFiles(host, observation)
   const { file, why } = targetFile(host, files)
@@ -173,7 +120,8 @@ async function detailsOf(scene: Scene): Promise<Pick<ListBody, "config" | "sidec
   const records = sidecar.records.filter((record) => record.generation === host.generation)
   const findings = compareSidecar(records, globalSkillRules(observation), registered)
   const root = file.text?.tree?.children ?? []
-  return {
+  const most = (share: number) => Math.ceil(MAX_CONSISTENCY * share)
+  return (share) => ({
     config: {
       file: file.path,
       ...(realFile && { realFile }),
@@ -185,18 +133,18 @@ async function detailsOf(scene: Scene): Promise<Pick<ListBody, "config" | "sidec
     },
     sidecar: { file: sidecar.path, ok: sidecar.error === null, error: sidecar.error },
     consistency: {
-      ...cut("staleSidecarIds", findings.staleSidecarIds, MAX_CONSISTENCY),
-      ...cut("unrecordedRules", findings.unrecordedRules, MAX_CONSISTENCY),
-      ...cut("missingFromRegistry", findings.missingFromRegistry, MAX_CONSISTENCY),
+      ...cut("staleSidecarIds", findings.staleSidecarIds, most(share)),
+      ...cut("unrecordedRules", findings.unrecordedRules, most(share)),
+      ...cut("missingFromRegistry", findings.missingFromRegistry, most(share)),
     },
-  }
+  })
 }
 
 async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<Notice[]> {
   const notices: Notice[] = []
   const unfinished = await unfinishedChanges(scene.host.stateDirectory).catch(() => [])
   if (unfinished.length > 0)
-    notices.push(notice("unfinished_change", { changes: unfinished.map(({ change }) => change) }))
+    notices.push(notice("unfinished_change", { changes: unfinished.slice(-MAX_CHANGES).map(({ change }) => change) }))
   if (rows.some((row) => row.pending !== undefined)) notices.push(notice("restart_pending"))
   if (scene.caller && !scene.caller.next) notices.push(notice("model_differs", { agents: [scene.caller.id] }))
   const holders = [...new Set(globalSkillRules(scene.observation).map((rule) => rule.file))]

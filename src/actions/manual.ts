@@ -1,5 +1,5 @@
 import type { Dialect } from "../core/dialect/section.ts"
-import type { Effect, Generation } from "../core/rule.ts"
+import type { Effect } from "../core/rule.ts"
 
 /** The rule to paste by hand, where the tool does not write it itself. */
 export function manualRule(dialect: Dialect, id: string, effect: Effect): string {
@@ -9,11 +9,10 @@ export function manualRule(dialect: Dialect, id: string, effect: Effect): string
 }
 
 /** The same for one agent alone. */
-export function manualAgentRule(generation: Generation, agent: string, id: string, effect: Effect): string {
+export function manualAgentRule(dialect: Dialect, agent: string, id: string, effect: Effect): string {
   const name = JSON.stringify(agent)
-  return generation === "opencode-1"
-    ? `"agent": { ${name}: { ${manualRule("permission", id, effect)} } }`
-    : `"agents": { ${name}: { ${manualRule("permissions", id, effect)} } }`
+  const key = dialect === "permission" ? "agent" : "agents"
+  return `"${key}": { ${name}: { ${manualRule(dialect, id, effect)} } }`
 }
 
 const elementText = (id: string, effect: Effect): string =>

@@ -1,8 +1,11 @@
+import { join } from "node:path"
+import { findExact } from "../core/candidates.ts"
 import type { Plan, PlanResult } from "../core/plan.ts"
 import { planChange } from "../core/plan.ts"
 import type { Effect } from "../core/rule.ts"
+import { isLiteral } from "../core/wildcard.ts"
 import type { Wish, World } from "../core/world.ts"
-import { isFileProblem, readConfigFile } from "../files/config-file.ts"
+import { isFileProblem, readConfigFile, writeObstacle } from "../files/config-file.ts"
 import type { Request } from "../tool/input.ts"
 import {
   fileProblem,
@@ -44,11 +47,14 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   const files = globalFiles(host, scene.observation)
   if (request.agent !== undefined) {
     const { file } = targetFile(host, files, wish.id)
-    const text = manualAgentRule(host.generation, request.agent, wish.id, effect)
+    const { dialect } = dialectFor(host, file, scene.observation.configJson)
+    const text = manualAgentRule(dialect, request.agent, wish.id, effect)
     return scopeUnsupported(request.action, request.agent, { file: file.path, text })
   }
   if (!caller) return registryUnavailable()
   if (sidecar.error !== null) return sidecarUnsupported(sidecar.path, sidecar.error)
+  const unreadable = await unreadableFile(host)
+  if (unreadable) return unreadable
   const world = worldOf(scene, sidecar, wish)
   const result = planChange(world, wish)
   if (result.kind !== "change" && result.kind !== "unchanged") {
@@ -71,11 +77,10 @@ async function findTarget(
   const gone = request.action === "enable" && request.name === undefined ? request.id : undefined
   if (gone === undefined || skill.code !== "skill_not_found") return skill
   const recorded = sidecar.records.some((record) => record.id === gone && record.generation === scene.host.generation)
-  const ruled = scene.agents.some((agent) => agent.attributed.rules.some((rule) => rule.resource === gone))
-  const written = rulesetsAfter(scene, new Map()).some((rulesets) =>
-    [...rulesets.values()].some((rules) => rules?.some((rule) => rule.resource === gone)),
-  )
-  return recorded || ruled || written ? { id: gone, skill: null } : skill
+  // A broad rule is nobody's exact rule, whatever the registry holds.
+  if (!recorded && !isLiteral(gone)) return skill
+  const ruled = findExact(globalFiles(scene.host, scene.observation), gone).length > 0
+  return recorded || ruled ? { id: gone, skill: null } : skill
 }
 
 function worldOf(scene: Scene, sidecar: Sidecar, wish: Wish): World {
@@ -101,7 +106,16 @@ function worldOf(scene: Scene, sidecar: Sidecar, wish: Wish): World {
 /** What would stop the write is said in the rehearsal already. */
 async function fileObstacle(plan: Plan): Promise<Problem | null> {
   for (const { file } of plan.changes) {
-    const found = await readConfigFile(file.path)
+    const found = await writeObstacle(file.path)
+    if (found) return fileProblem(found)
+  }
+  return null
+}
+
+/** A global file that is there but cannot be read is not walked around: its rules may be the ones that count. */
+async function unreadableFile(host: Host): Promise<Problem | null> {
+  for (const name of host.globalNames) {
+    const found = await readConfigFile(join(host.configDirectory, name))
     if (isFileProblem(found)) return fileProblem(found)
   }
   return null

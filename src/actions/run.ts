@@ -12,7 +12,9 @@ export async function run(host: Host, input: unknown): Promise<{ readonly answer
   const action = actionOf(input)
   const result = await perform(host, input).catch(toProblem)
   const outcome: Outcome = isProblem(result) ? { body: {}, notices: [], next: [], problem: result } : result
-  const answer = envelope(action, host, outcome)
+  // A registry may hold ids that no call can name; what is offered has to work.
+  const next = outcome.next.filter((call) => !isProblem(decodeInput(call.input)))
+  const answer = envelope(action, host, { ...outcome, next })
   return { answer, text: render(answer) }
 }
 

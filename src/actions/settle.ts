@@ -2,6 +2,7 @@ import { readdir, readFile, unlink } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { hashOf, isFileProblem, readConfigFile, replaceConfigFile, TEMPORARY } from "../files/config-file.ts"
 import { appendJournal, type Intent, unfinishedChanges } from "../files/journal.ts"
+import { SIDECAR_NAME } from "../files/locations.ts"
 import type { Host } from "./ports.ts"
 import { readSidecar, replaceRecords, writeSidecar } from "./records.ts"
 
@@ -59,7 +60,11 @@ async function removeTemporaries(host: Host): Promise<void> {
     if (!isFileProblem(file)) directories.add(dirname(file.realPath))
   }
   for (const directory of directories)
-    for (const name of await readdir(directory).catch(() => []))
-      if (TEMPORARY.test(name) && host.globalNames.some((file) => name.startsWith(`.${file}.`)))
-        await unlink(join(directory, name)).catch(() => {})
+    for (const name of await readdir(directory).catch(() => [])) {
+      const config = TEMPORARY.test(name) && host.globalNames.some((file) => name.startsWith(`.${file}.`))
+      if (config || OWN_TEMPORARY.test(name)) await unlink(join(directory, name)).catch(() => {})
+    }
 }
+
+/** write-file-atomic puts a number behind the name. */
+const OWN_TEMPORARY = new RegExp(`^${SIDECAR_NAME.replaceAll(".", "\\.")}\\.\\d+$`)

@@ -31,7 +31,8 @@ export function readConfigText(raw: string, substitute: Substitute): ConfigText 
   const expanded = expand(raw, substitute)
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
-  const position = (offset: number) => positionAt(raw, expanded.rawOffset(offset))
+  const starts = lineStarts(raw)
+  const position = (offset: number) => positionIn(starts, expanded.rawOffset(offset))
   const { missing } = expanded
   const fault = missing
     ? { ...positionAt(raw, missing.rawOffset), reason: "FileReferenceMissing" }
@@ -46,9 +47,21 @@ export function readConfigText(raw: string, substitute: Substitute): ConfigText 
 }
 
 /** Lines end at `\r\n`, `\n` or `\r`; both numbers count from 1. */
-export function positionAt(text: string, offset: number): Position {
-  const lines = text.slice(0, offset).split(/\r\n|\n|\r/)
-  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 }
+export const positionAt = (text: string, offset: number): Position => positionIn(lineStarts(text), offset)
+
+const lineStarts = (text: string): number[] => [
+  0,
+  ...Array.from(text.matchAll(/\r\n|\n|\r/g), (match) => match.index + match[0].length),
+]
+
+function positionIn(starts: readonly number[], offset: number): Position {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
 }
 
 /** The root object of a JSONC text, byte order mark allowed; undefined when it does not parse. */

@@ -1,4 +1,4 @@
-import { type Candidate, candidates, exactly, type FileFault, findExact } from "./candidates.ts"
+import { type Candidate, candidates, exactly, type FileFault, type Found, findExact } from "./candidates.ts"
 import {
   type AgentOutcome,
   type Blocked,
@@ -67,9 +67,38 @@ export function planChange(world: World, wish: Wish): PlanResult {
   const leftover = wish.effect === "allow" && exact.some(({ rule }) => rule.effect !== "allow")
   if (open.length === 0 && !leftover) return { kind: "unchanged", outcomes: idle, unreached: [] }
 
-  let best: (Plan & { readonly missed: number }) | null = null
-  let sideEffects: readonly SideEffect[] = []
-  let fault: PlanProblem | null = null
+  const { best, sideEffects, fault } = tryAll(world, wish, exact, { start, reach, open })
+  const improves = best && (best.missed < open.length || (leftover && open.length === 0))
+  if (best && improves) return { kind: "change", plan: best }
+  if (fault) return fault
+  if (sideEffects.length > 0) return { kind: "not_effective", blocked: open, sideEffects }
+  const callerServed = !open.some((blocked) => blocked.agent === world.caller)
+  if (wish.effect !== "allow" && callerServed && open.length < reach.length)
+    return { kind: "unchanged", outcomes: idle, unreached: open }
+  return wish.effect === "allow" && open.some(standsElsewhere)
+    ? { kind: "blocked_elsewhere", blocked: open }
+    : { kind: "not_effective", blocked: open, sideEffects }
+}
+
+interface Situation {
+  readonly start: Readings
+  readonly reach: readonly PlannedAgent[]
+  /** Whom the wish is not fulfilled for yet. */
+  readonly open: readonly Blocked[]
+}
+
+interface Trial {
+  readonly best: (Plan & { readonly missed: number }) | null
+  readonly sideEffects: readonly SideEffect[]
+  readonly fault: PlanProblem | null
+}
+
+/** Evaluates the candidates in turn, until one without side effects misses nobody in reach. */
+function tryAll(world: World, wish: Wish, exact: readonly Found[], { start, reach, open }: Situation): Trial {
+  const before = firstOf(start)
+  let best: Trial["best"] = null
+  let sideEffects: Trial["sideEffects"] = []
+  let fault: Trial["fault"] = null
   for (const candidate of candidates(world, wish, exact)) {
     if ("kind" in candidate) {
       fault ??= candidate
@@ -78,39 +107,25 @@ export function planChange(world: World, wish: Wish): PlanResult {
     if (candidate.changes.length === 0) continue
     const texts = new Map(candidate.changes.map((change) => [change.file.name, change.after]))
     const after = compileAll(world.rulesets(texts))
-    const harm = start.flatMap((before, model) => sideEffectsOf(world, wish, before, after[model] ?? before))
+    const harm = start.flatMap((was, model) => sideEffectsOf(world, wish, was, after[model] ?? was))
     if (harm.length > 0) {
       if (sideEffects.length === 0) sideEffects = harm
       continue
     }
-    const moved = (agent: PlannedAgent) => effectIn(known, agent, wish) !== effectIn(firstOf(after), agent, wish)
-    if (open.length > 0 && !reach.some(moved)) continue
+    const still = reach.filter((agent) => effectIn(before, agent, wish) === effectIn(firstOf(after), agent, wish))
+    if (open.length > 0 && still.length === reach.length) continue
     const missed = unserved(reach, after, wish, candidate.accepts).length
     if (best && missed >= best.missed) continue
-    const unreached = unserved(
-      reach.filter((agent) => !moved(agent)),
-      after,
-      wish,
-      exactly(wish),
-    )
-    best = { ...candidate, missed, outcomes: outcomesOf(world, known, firstOf(after)), unreached }
+    const unreached = unserved(still, after, wish, exactly(wish))
+    best = { ...candidate, missed, outcomes: outcomesOf(world, before, firstOf(after)), unreached }
     if (missed === 0) break
   }
-  const improves = best && (best.missed < open.length || (leftover && open.length === 0))
-  if (best && improves) return { kind: "change", plan: best }
-  if (fault) return fault
-  const callerServed = !open.some((blocked) => blocked.agent === world.caller)
-  const someServed = open.length < reach.length
-  if (wish.effect !== "allow" && sideEffects.length === 0 && callerServed && someServed)
-    return { kind: "unchanged", outcomes: idle, unreached: open }
-  if (sideEffects.length > 0) return { kind: "not_effective", blocked: open, sideEffects }
-  const elsewhere = open.some(
-    ({ rule }) => rule === null || rule.origin.layer !== "global" || rule.origin.agent !== undefined,
-  )
-  return wish.effect === "allow" && elsewhere
-    ? { kind: "blocked_elsewhere", blocked: open }
-    : { kind: "not_effective", blocked: open, sideEffects }
+  return { best, sideEffects, fault }
 }
+
+/** Not in the top level of a global file, the only place that this tool writes to. */
+const standsElsewhere = ({ rule }: Blocked): boolean =>
+  rule === null || rule.origin.layer !== "global" || rule.origin.agent !== undefined
 
 /** The agents that any model leaves with another effect, with the rule that wins there. */
 function unserved(

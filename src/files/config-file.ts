@@ -40,10 +40,9 @@ export interface ConfigFile {
 export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise<ConfigFile | FileProblem> {
   const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
   try {
-    const link = await disk.lstat(path).catch(absent)
-    if (!link)
+    if (!(await disk.lstat(path).catch(missing)))
       return { path, realPath: await absentPath(path, disk), text: null, mode: null, owner: null, lossy: false }
-    const realPath = await disk.realpath(path).catch(absent)
+    const realPath = await disk.realpath(path).catch(missing)
     if (!realPath) return refuse("config_unsupported", "dangling_link")
     const stat = await disk.stat(realPath)
     if (!stat.isFile()) return refuse("config_unsupported", "not_a_file")
@@ -57,11 +56,37 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
   }
 }
 
-/** A file that does not exist yet is made in its directory's real place. */
+/** A file that does not exist yet is made in its directory's real place, however many directories are missing. */
 async function absentPath(path: string, disk: Disk): Promise<string> {
-  const directory = await disk.realpath(dirname(path)).catch(absent)
-  return directory ? join(directory, basename(path)) : path
+  const directory = dirname(path)
+  if (directory === path) return path
+  const real = await disk.realpath(directory).catch(missing)
+  return join(real ?? (await absentPath(directory, disk)), basename(path))
 }
+
+/** What would stop a write, so that a rehearsal can say it. Null: nothing that can be known before. */
+export async function writeObstacle(path: string, disk: Disk = nodeFs): Promise<FileProblem | null> {
+  const file = await readConfigFile(path, disk)
+  return isFileProblem(file) ? file : obstacleTo(file, disk)
+}
+
+async function obstacleTo(file: ConfigFile, disk: Disk): Promise<FileProblem | null> {
+  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: file.path, reason })
+  if (file.lossy) return refuse("config_unsupported", "not_utf8")
+  try {
+    const directory = await disk.stat(dirname(file.realPath)).catch(missing)
+    if (directory && isLocked(directory.mode)) return refuse("config_readonly", "directory")
+    if (file.text === null) return null
+    const stat = await disk.stat(file.realPath)
+    if (stat.nlink > 1) return refuse("config_unsupported", "hard_link")
+    return isLocked(stat.mode) ? refuse("config_readonly", "file") : null
+  } catch (error) {
+    return refuse("config_unreadable", codeOf(error))
+  }
+}
+
+/** Bits, not access(2): for root everything is writable, and a file that was locked by hand stays locked. */
+const isLocked = (mode: number): boolean => (mode & 0o222) === 0
 
 /**
  * Replaces a config file's text, or makes or removes the file, provided that it still holds `before`.
@@ -79,9 +104,9 @@ export async function replaceConfigFile(
   if (isFileProblem(file)) return file
   const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
   if (file.text !== before) return refuse("config_changed", "hash_differs")
-  if (file.lossy) return refuse("config_unsupported", "not_utf8")
-  const unwritable = await writeObstacle(file, disk).catch((error) => refuse("write_failed", codeOf(error)))
-  if (unwritable) return unwritable
+  const obstacle = await obstacleTo(file, disk)
+  if (obstacle) return obstacle
+  if (after === null && file.realPath !== path) return refuse("config_unsupported", "link")
   const temporary = temporaryBeside(file)
   let replaced = false
   try {
@@ -93,14 +118,16 @@ export async function replaceConfigFile(
     const now = await readConfigFile(path, disk)
     if (isFileProblem(now)) return now
     if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
-    await (after === null ? disk.unlink(file.realPath) : disk.rename(temporary, file.realPath))
+    // A file that goes is only set aside until the directory is surely on disk.
+    await (after === null ? disk.rename(file.realPath, temporary) : disk.rename(temporary, file.realPath))
     replaced = true
     await syncDirectory(dirname(file.realPath), disk)
+    if (after === null) await disk.unlink(temporary)
   } catch (error) {
-    if (replaced) await putBack(file, disk).catch(absent)
+    if (replaced) await putBack(file, temporary, after, disk).catch(ignored)
     return refuse(isReadonly(error) ? "config_readonly" : "write_failed", codeOf(error))
   } finally {
-    await disk.unlink(temporary).catch(absent)
+    await disk.unlink(temporary).catch(ignored)
   }
   if (file.realPath !== path) await touchLink(path, disk)
   return null
@@ -112,27 +139,19 @@ export const TEMPORARY = /^\..+\.[0-9a-f]{12}\.tmp$/
 const temporaryBeside = (file: ConfigFile): string =>
   join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
 
-/** The new text stands, but not surely: the old one takes its place again. */
-async function putBack(file: ConfigFile, disk: Disk): Promise<void> {
+/** The new text stands, but not surely: the old one takes its place again, unless someone else wrote meanwhile. */
+async function putBack(file: ConfigFile, aside: string, after: string | null, disk: Disk): Promise<void> {
+  const now = await readConfigFile(file.realPath, disk)
+  if (isFileProblem(now) || now.text !== after) return
+  if (after === null) return disk.rename(aside, file.realPath)
   if (file.text === null) return disk.unlink(file.realPath)
   const temporary = temporaryBeside(file)
   try {
     await writeWhole(temporary, file.text, file, disk)
     await disk.rename(temporary, file.realPath)
   } finally {
-    await disk.unlink(temporary).catch(absent)
+    await disk.unlink(temporary).catch(ignored)
   }
-}
-
-async function writeObstacle(file: ConfigFile, disk: Disk): Promise<FileProblem | null> {
-  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: file.path, reason })
-  if (file.text === null) return null
-  const stat = await disk.stat(file.realPath)
-  if (stat.nlink > 1) return refuse("config_unsupported", "hard_link")
-  // Bits, not access(2): for root everything is writable, and a file that was locked by hand stays locked.
-  if ((stat.mode & 0o222) === 0) return refuse("config_readonly", "file")
-  const directory = await disk.stat(dirname(file.realPath))
-  return (directory.mode & 0o222) === 0 ? refuse("config_readonly", "directory") : null
 }
 
 async function writeWhole(path: string, text: string, like: ConfigFile, disk: Disk): Promise<void> {
@@ -145,7 +164,7 @@ async function writeWhole(path: string, text: string, like: ConfigFile, disk: Di
       done += bytesWritten
     }
     if (like.mode !== null) await handle.chmod(like.mode)
-    if (like.owner) await handle.chown(like.owner.uid, like.owner.gid).catch(absent)
+    if (like.owner) await handle.chown(like.owner.uid, like.owner.gid).catch(ignored)
     await handle.sync()
     if ((await handle.stat()).size !== bytes.length)
       throw Object.assign(new Error("the file is shorter than its text"), { code: "SHORT_WRITE" })
@@ -154,10 +173,13 @@ async function writeWhole(path: string, text: string, like: ConfigFile, disk: Di
   }
 }
 
+/** Some file systems cannot sync a directory, and say so; there is nothing more to be had from them. */
 async function syncDirectory(path: string, disk: Disk): Promise<void> {
   const handle = await disk.open(path, "r")
   try {
-    await handle.sync()
+    await handle.sync().catch((error) => {
+      if (!["EINVAL", "ENOTSUP"].includes(codeOf(error))) throw error
+    })
   } finally {
     await handle.close()
   }
@@ -166,7 +188,7 @@ async function syncDirectory(path: string, disk: Disk): Promise<void> {
 /** OpenCode 2 watches the link, not its target: only a change of the link's own times makes it reload (measured). */
 async function touchLink(path: string, disk: Disk): Promise<void> {
   const now = new Date()
-  await disk.lutimes(path, now, now).catch(absent)
+  await disk.lutimes(path, now, now).catch(ignored)
 }
 
 const READONLY_CODES = ["EACCES", "EPERM", "EROFS"]
@@ -176,5 +198,10 @@ const isReadonly = (error: unknown): boolean => READONLY_CODES.includes(codeOf(e
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown"
 
-/** For calls whose failure means that there is nothing there, or nothing that matters. */
-const absent = (): undefined => undefined
+/** The answer of a call about something that is not there; any other failure is one. */
+function missing(error: unknown): undefined {
+  if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error))) throw error
+}
+
+/** For calls that may fail without any harm. */
+const ignored = (): undefined => undefined

@@ -48,16 +48,29 @@ const unavailable = (error: unknown): never => {
   throw new LockUnavailable(codeOf(error))
 }
 
-/** Calls of one process take turns without polling each other. */
+/** Calls of one process take turns without polling each other; one whose turn does not come in time gives it up. */
 const tails = new Map<string, Promise<unknown>>()
 
-async function queue<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const before = tails.get(key) ?? Promise.resolve()
-  const mine = before.then(work, work)
+async function queue<T>(key: string, work: () => Promise<T>): Promise<T | "lock_timeout"> {
+  let state: "waiting" | "begun" | "late" = "waiting"
+  const turn = async (): Promise<T | "lock_timeout"> => {
+    if (state === "late") return "lock_timeout"
+    state = "begun"
+    return work()
+  }
+  const mine = (tails.get(key) ?? Promise.resolve()).then(turn, turn)
   tails.set(key, mine)
-  try {
-    return await mine
-  } finally {
+  const leave = () => {
     if (tails.get(key) === mine) tails.delete(key)
   }
+  mine.then(leave, leave)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<"lock_timeout">((resolve) => {
+    timer = setTimeout(() => {
+      if (state !== "waiting") return
+      state = "late"
+      resolve("lock_timeout")
+    }, WAIT_MS)
+  })
+  return Promise.race([mine, late]).finally(() => clearTimeout(timer))
 }

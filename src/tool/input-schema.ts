@@ -6,8 +6,10 @@ export type Action = (typeof ACTIONS)[number]
 
 export const isWriting = (action: Action): boolean => action === "disable" || action === "enable"
 
-const pattern = "^[^\\u0000-\\u001f\\u007f]*$"
+const pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
 const text = (maxLength: number, description: string) => ({ type: "string", maxLength, pattern, description }) as const
+
+const named = (description: string) => ({ ...text(256, description), minLength: 1 }) as const
 
 /**
  * Every field of the tool's input: its schema and the actions that use it. The published schema, the one handed to a
@@ -15,8 +17,8 @@ const text = (maxLength: number, description: string) => ({ type: "string", maxL
  */
 export const FIELDS = {
   action: { schema: { type: "string", enum: ACTIONS, description: "What to do" }, usedBy: ACTIONS },
-  id: { schema: text(256, "Exact skill id"), usedBy: ["inspect", "disable", "enable"] },
-  name: { schema: text(256, "Skill name, when the id is not known"), usedBy: ["inspect", "disable", "enable"] },
+  id: { schema: named("Exact skill id"), usedBy: ["inspect", "disable", "enable"] },
+  name: { schema: named("Skill name, when the id is not known"), usedBy: ["inspect", "disable", "enable"] },
   match: { schema: text(256, "Pattern over ids: * any run, ? one character"), usedBy: ["list"] },
   where: {
     schema: {
@@ -54,7 +56,7 @@ export const FIELDS = {
     },
     usedBy: ["list"],
   },
-  cursor: { schema: text(8192, "page.nextCursor of the page before"), usedBy: ["list"] },
+  cursor: { schema: text(2048, "page.nextCursor of the page before"), usedBy: ["list"] },
 } as const satisfies Record<string, { schema: object; usedBy: readonly Action[] }>
 
 export type Field = keyof typeof FIELDS
@@ -81,7 +83,7 @@ export const inputSchema = {
       ]),
     ),
     required: ["action"],
-    ...(action !== "list" && { oneOf: [{ required: ["id"] }, { required: ["name"] }] }),
+    ...(action !== "list" && { anyOf: [{ required: ["id"] }, { required: ["name"] }] }),
     additionalProperties: false,
   })),
 }

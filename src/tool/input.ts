@@ -43,12 +43,15 @@ export function decodeInput(input: unknown): Decoded | Problem {
         })
       values[field] = withoutNulls(value)
     } else if (isWriting(action)) return refuseField(action, key, field !== undefined, input)
-    else notices.push(passedOver(action, key, field !== undefined))
+    else if (notices.length < MAX_NOTICES) notices.push(passedOver(action, key, field !== undefined))
   }
   // Every value was checked against the schema that its type follows from.
   const request = values as Request
   return targetFault(request) ?? { request, notices }
 }
+
+/** More remarks on one call help nobody. */
+const MAX_NOTICES = 10
 
 function decodeAction(value: unknown): Action | Problem {
   const action = ACTIONS.find((name) => name === value)
@@ -69,15 +72,27 @@ function passedOver(action: Action, key: string, known: boolean): Notice {
 function refuseField(action: Action, key: string, known: boolean, input: Record<string, unknown>): Problem {
   const field = shorten(key)
   const fields = fieldsOf(action)
-  const [nearest] = nearNames(key, fields, 1)
-  const valid = Object.fromEntries(
-    Object.entries(input).filter(([name, value]) => fields.some((other) => other === name) && value !== null),
-  )
+  const [nearest] = known ? [] : nearNames(key, fields, 1)
   return invalidInput(
     known ? `\`${field}\` is not used by ${action}` : `\`${field}\` is not a field of ${action}`,
-    nearest && !known ? `did you mean \`${nearest}\`?` : `leave it out; ${action} uses ${fields.join(", ")}`,
-    { field, ...(nearest && !known && { nearest }), valid },
+    nearest ? `did you mean \`${nearest}\`?` : `leave it out; ${action} uses ${fields.join(", ")}`,
+    { field, ...(nearest && { nearest }), valid: validCall(action, input, nearest ? { [nearest]: input[key] } : {}) },
   )
+}
+
+/** The call as it was meant: what is right of it, the mistyped field under its name, and a target. */
+function validCall(action: Action, input: Record<string, unknown>, meant: Record<string, unknown>) {
+  const right = Object.entries({ ...meant, ...input }).filter(([name, value]) => {
+    const field = fieldsOf(action).find((other) => other === name)
+    return (
+      field !== undefined &&
+      field !== "action" &&
+      value !== null &&
+      faultOf(FIELDS[field].schema, value, field) === null
+    )
+  })
+  const call = { action, ...Object.fromEntries(right) }
+  return "id" in call || "name" in call ? call : { ...call, id: "the-skill" }
 }
 
 const fieldsOf = (action: Action): Field[] => FIELD_NAMES.filter((name) => usedBy(name, action))
@@ -89,10 +104,6 @@ function targetFault(request: Request): Problem | null {
   if (id === undefined && name === undefined)
     return invalidInput(`${request.action} needs \`id\` or \`name\``, `for example ${JSON.stringify(example)}`, {
       field: "id",
-    })
-  if (id === "" || name === "")
-    return invalidInput("an empty id or name is no skill", `for example ${JSON.stringify(example)}`, {
-      field: id === "" ? "id" : "name",
     })
   return null
 }
@@ -106,6 +117,7 @@ interface FieldFault {
 interface Shape {
   readonly type: string
   readonly enum?: readonly string[]
+  readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
   readonly minimum?: number
@@ -124,7 +136,9 @@ function faultOf(shape: Shape, value: unknown, field: string): FieldFault | null
       if (typeof value !== "string") return fault("is not a string", "a string")
       if (shape.enum && !shape.enum.includes(value))
         return fault(`cannot be \`${shorten(value)}\``, `one of ${shape.enum.join(", ")}`)
-      if (shape.maxLength !== undefined && value.length > shape.maxLength)
+      if (value.length < (shape.minLength ?? 0)) return fault("is empty", "text")
+      // Code points, as JSON Schema counts.
+      if (shape.maxLength !== undefined && [...value].length > shape.maxLength)
         return fault(`is longer than ${shape.maxLength} characters`, `at most ${shape.maxLength} characters`)
       return shape.pattern && !new RegExp(shape.pattern).test(value)
         ? fault("holds a control character", "text without control characters")
@@ -179,4 +193,4 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** A user's word in a message: long ones are shortened, control characters shown as `?`. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be echoed
-export const shorten = (word: string): string => word.slice(0, 60).replace(/[\u0000-\u001f\u007f]/g, "?")
+export const shorten = (word: string): string => word.slice(0, 60).replace(/[\u0000-\u001f\u007f-\u009f]/g, "?")

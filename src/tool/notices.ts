@@ -12,7 +12,10 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   field_ignored: ({ field }) => `\`${field}\` is not used by this action`,
   field_unknown: ({ field, nearest }) =>
     `\`${field}\` is not a field${nearest ? `; did you mean \`${nearest}\`?` : ""}`,
-  caller_unverified: ({ agent }) => `the host did not name a known calling agent; \`${agent}\` was looked at instead`,
+  caller_unverified: ({ agent }) =>
+    agent === null
+      ? "the host tells no agents, so nothing is known of the caller's rules"
+      : `the host did not name a known calling agent; \`${agent}\` was looked at instead`,
   restart_pending: () =>
     "the config on disk differs from what the host has loaded; `pending` is the state after a restart",
   host_not_reloaded: () => "the host has not read the change yet; it takes effect after a restart",

@@ -43,7 +43,7 @@ export const nameAmbiguous = (name: string, ids: readonly string[]): Problem => 
   code: "name_ambiguous",
   message: `the name \`${name}\` belongs to several skills`,
   hint: "name one of them by id",
-  data: { ids },
+  data: { ids: ids.slice(0, 20), ...(ids.length > 20 && { idsTruncated: { shown: 20, total: ids.length } }) },
 })
 
 export const scopeUnsupported = (action: Action, agent: string, manual: { file: string; text: string }): Problem => ({
@@ -94,6 +94,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   opencode_2_array: "a `permissions` array belongs to OpenCode 2, and OpenCode 1 does not start on it",
   dangling_link: "it is a link to nothing",
   not_a_file: "it is not a regular file",
+  link: "it is a link, and removing what it leads to would break it",
   too_large: "it is larger than 4 MiB",
   hard_link: "it has several names (hard links), and replacing it would part them",
   not_utf8: "it is not UTF-8",

@@ -1,5 +1,5 @@
 // A home of its own for one host: nothing in it points at the real user's files or at the network.
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, relative, sep } from "node:path"
 import { stringify } from "yaml"
@@ -33,6 +33,8 @@ export interface Sandbox extends AsyncDisposable {
   agent(name: string, markdown: string): Promise<string>
   /** Writes a file below the project folder; a `.opencode` folder on the way becomes an offline config folder. */
   projectFile(path: string, text: string): Promise<string>
+  /** All that the hosts of this sandbox logged so far. */
+  readLog(): Promise<string>
   remove(): Promise<void>
 }
 
@@ -90,6 +92,11 @@ export async function createSandbox(): Promise<Sandbox> {
       const index = steps.indexOf(".opencode")
       if (index >= 0) await offlineConfigDir(join(project, ...steps.slice(0, index + 1)))
       return file
+    },
+    async readLog() {
+      const dir = join(at("data"), "opencode", "log")
+      const files = (await readdir(dir)).sort()
+      return (await Promise.all(files.map((name) => readFile(join(dir, name), "utf8")))).join("")
     },
     remove,
     [Symbol.asyncDispose]: remove,
