@@ -27,8 +27,8 @@ export interface ConfigText {
  * A text of no bytes, or of a byte order mark alone, is an empty config. Any other text without an object as its root is an error, as it is for
  * OpenCode 1.18.34, which then does not start.
  */
-export function readConfigText(raw: string, substitute: Substitute): ConfigText {
-  const expanded = expand(raw, substitute)
+export function readConfigText(raw: string, substitute: Substitute | null): ConfigText {
+  const expanded = substitute ? expand(raw, substitute) : { text: raw, missing: null, rawOffset: (at: number) => at }
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
   const starts = lineStarts(raw)

@@ -21,7 +21,6 @@ export interface Source {
 
 interface MarkdownAgent {
   readonly agent: string
-  readonly key: "agent" | "mode"
   /** OpenCode 1 takes the frontmatter's `name` before the file's; OpenCode 2 does not (both measured). */
   readonly nameWins: boolean
 }
@@ -45,11 +44,23 @@ export const configTextOf = (source: Pick<Source, "text" | "directory">): Config
 /** Reduces a source to what it says about permissions. */
 export function documentOf(source: Source): LayerDocument {
   if (source.form === "config") return readDocument(configTextOf(source), source.layer, source.file)
-  if (source.form === "permission") {
-    const text = readConfigText(`{"permission":${source.text}}`, () => undefined)
-    return readDocument({ ...text, position: () => ({ line: 1, column: 1 }) }, source.layer, source.file)
-  }
+  if (source.form === "permission") return bareDocument(source)
   return markdownDocument(source, source.form)
+}
+
+/** `$OPENCODE_PERMISSION`: strict JSON, an object, no references; anything else counts for nothing (1.18.34). */
+function bareDocument(source: Source): LayerDocument {
+  const text = readConfigText(isJsonObject(source.text) ? `{"permission":${source.text}}` : "{}", null)
+  return readDocument({ ...text, position: () => ({ line: 1, column: 1 }) }, source.layer, source.file)
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
@@ -73,7 +84,7 @@ function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
     ...frontmatter.position(offset),
     agent: name,
   })
-  return { ...document, agents: [readAgent(frontmatter.node, form.key, name, origin, problems, true)], problems }
+  return { ...document, agents: [readAgent(frontmatter.node, "agent", name, origin, problems, true)], problems }
 }
 
 /** A config file as a source; none where it cannot be read, as the host reads past it too. */
@@ -86,22 +97,24 @@ export async function fileSource(layer: Layer, file: string): Promise<Source[]> 
   }
 }
 
+/** Folders of Markdown agents, and how deep each is read. A mode is an agent by an older name. */
 const AGENT_DIRECTORIES = [
-  { names: ["agent", "agents"], key: "agent", depth: 8 },
-  { names: ["mode", "modes"], key: "mode", depth: 1 },
+  { name: "agent", depth: 8 },
+  { name: "agents", depth: 8 },
+  { name: "mode", depth: 1 },
+  { name: "modes", depth: 1 },
 ] as const
 
-/** Markdown agents under a config directory: the folders `agent` and `agents` at any depth, then `mode` and `modes`. */
+/** Markdown agents under a config directory, folder by folder, each sorted by path. */
 export async function agentSources(layer: Layer, directory: string, nameWins: boolean): Promise<Source[]> {
   const found: Source[] = []
-  for (const { names, key, depth } of AGENT_DIRECTORIES)
-    for (const name of names) {
-      const root = join(directory, name)
-      for (const file of await markdownFiles(root, depth)) {
-        const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
-        for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, key, nameWins } })
-      }
+  for (const { name, depth } of AGENT_DIRECTORIES) {
+    const root = join(directory, name)
+    for (const file of await markdownFiles(root, depth)) {
+      const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
+      for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, nameWins } })
     }
+  }
   return found
 }
 

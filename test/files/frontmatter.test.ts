@@ -68,10 +68,8 @@ describe("the switches of a skill", () => {
     expect(readSkillFlags("# Skill\n---\ndisable-model-invocation: true\n---\n")).toEqual(nothing)
   })
 
-  it("of two of the same name the last counts", () => {
-    expect(flagsOf("disable-model-invocation: true\ndisable-model-invocation: false").disableModelInvocation).toBe(
-      false,
-    )
+  it("of two of the same name none counts: the host reads no such head (1.18.34)", () => {
+    expect(flagsOf("disable-model-invocation: true\ndisable-model-invocation: false").disableModelInvocation).toBeNull()
   })
 
   it.each<[string, string]>([
