@@ -46,7 +46,7 @@ export function dialectFor(host: Host, file: GlobalFile, configJson: boolean): {
     return { dialect: "permissions", note: `${file.name} holds a \`permissions\` array` }
   if (host.options.dialect !== "auto")
     return { dialect: host.options.dialect, note: `the plugin option \`dialect\` asks for \`${host.options.dialect}\`` }
-  if (keys.has("permissions")) return { dialect: "permissions", note: `${file.name} holds a \`permissions\` array` }
+  if (keys.has("permissions")) return { dialect: "permissions", note: `${file.name} holds \`permissions\`` }
   if (keys.has("permission")) return { dialect: "permission", note: `${file.name} holds a \`permission\` map` }
   if (hasOpenCode1Key(keys))
     return { dialect: "permission", note: `${file.name} holds keys of OpenCode 1, which reads it too` }

@@ -1,5 +1,5 @@
 import { decide, trace } from "../core/evaluate.ts"
-import type { LocatedRule } from "../core/rule.ts"
+import { type LocatedRule, shownRule } from "../core/rule.ts"
 import { readSkillFiles } from "../files/skill-files.ts"
 import type { InspectBody, Next, Notice } from "../tool/answer-schema.ts"
 import { bytesOf, cut, fitted } from "../tool/budget.ts"
@@ -102,7 +102,7 @@ function views(scene: Scene, caller: Agent, skill: HostSkill, id: string, share:
   const agents = cut("agents", scene.agents.map(view), Math.ceil(MAX_AGENTS * share))
   const shown = (index: number) => index < Math.ceil(MAX_RULES * share)
   return {
-    ...cut("rules", rules, Math.ceil(MAX_RULES * share)),
+    ...cut("rules", rules.map(shownRule), Math.ceil(MAX_RULES * share)),
     ...agents,
     agents: agents.agents.map((agent) => ({
       ...agent,

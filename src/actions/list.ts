@@ -1,3 +1,4 @@
+import { member } from "../core/config-text.ts"
 import { compareSidecar } from "../core/sidecar.ts"
 import { compilePattern } from "../core/wildcard.ts"
 import { unfinishedChanges } from "../files/journal.ts"
@@ -119,7 +120,6 @@ async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
   const registered = new Set(scene.skills.flatMap((skill) => skill.id ?? []))
   const records = sidecar.records.filter((record) => record.generation === host.generation)
   const findings = compareSidecar(records, globalSkillRules(observation), registered)
-  const root = file.text?.tree?.children ?? []
   const most = (share: number) => Math.ceil(MAX_CONSISTENCY * share)
   return (share) => ({
     config: {
@@ -127,7 +127,7 @@ async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
       ...(realFile && { realFile }),
       configDir: host.configDirectory,
       configDirs: [...host.configDirectories],
-      hadPermissions: root.some((property) => property.children?.[0]?.value === "permissions"),
+      hadPermissions: member(file.text?.tree, "permissions")?.type === "array",
       dialect,
       notes: [why, note],
     },

@@ -41,13 +41,13 @@ export async function writeSidecar(sidecar: Sidecar, records: readonly SidecarRe
 }
 
 /** The skill rules that stand at the top level of the global files, with the file's name. */
-export function globalSkillRules(seen: Observation): (Rule & { readonly file: string })[] {
+export function globalSkillRules(seen: Observation): (Rule & { readonly file: string; readonly secret?: true })[] {
   return seen.layers(new Map()).flatMap((layer) => {
     if (layer.layer !== "global" || layer.file === null || (layer.agents.length > 0 && layer.keys.size === 0)) return []
     const file = basename(layer.file)
     const rules = [...mapRules(layer.permission ?? new Map(), (pattern) => pattern), ...(layer.permissions ?? [])]
     return rules
       .filter((rule) => rule.action === "skill" && speaksOfSkills(rule))
-      .map(({ action, resource, effect }) => ({ action, resource, effect, file }))
+      .map(({ action, resource, effect, secret }) => ({ action, resource, effect, file, ...(secret && { secret }) }))
   })
 }

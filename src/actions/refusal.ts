@@ -1,6 +1,7 @@
 import { join } from "node:path"
 import type { Blocked } from "../core/outcome.ts"
 import type { PlanProblem } from "../core/plan.ts"
+import { shownRule } from "../core/rule.ts"
 import type { Wish } from "../core/world.ts"
 import {
   blockedElsewhere,
@@ -70,6 +71,6 @@ function winnerText(blocked: readonly Blocked[], host: Host): string {
 }
 
 const blockedData = (blocked: readonly Blocked[]) => ({
-  blocked: blocked.slice(0, SHOWN).map(({ agent, effect, rule }) => ({ agent, effect, rule })),
+  blocked: blocked.slice(0, SHOWN).map(({ agent, effect, rule }) => ({ agent, effect, rule: rule && shownRule(rule) })),
   ...(blocked.length > SHOWN && { blockedTruncated: { shown: SHOWN, total: blocked.length } }),
 })

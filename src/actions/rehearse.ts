@@ -7,7 +7,9 @@ import { isLiteral } from "../core/wildcard.ts"
 import type { Wish, World } from "../core/world.ts"
 import { isFileProblem, readConfigFile, writeObstacle } from "../files/config-file.ts"
 import type { Request } from "../tool/input.ts"
+import { nearNames } from "../tool/near.ts"
 import {
+  agentNotFound,
   fileProblem,
   isProblem,
   type Problem,
@@ -46,6 +48,8 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   const wish = { id: target.id, effect }
   const files = globalFiles(host, scene.observation)
   if (request.agent !== undefined) {
+    const names = scene.agents.map(({ id }) => id)
+    if (!names.includes(request.agent)) return agentNotFound(request.agent, nearNames(request.agent, names))
     const { file } = targetFile(host, files, wish.id)
     const { dialect } = dialectFor(host, file, scene.observation.configJson)
     const text = manualAgentRule(dialect, request.agent, wish.id, effect)

@@ -1,10 +1,13 @@
 import type { Decision } from "../core/evaluate.ts"
-import type { LocatedRule, Origin } from "../core/rule.ts"
+import { type LocatedRule, type Origin, shownRule } from "../core/rule.ts"
 import type { Unlisted } from "../tool/vocabulary.ts"
 import type { HostSkill } from "./ports.ts"
 
 /** A rule as people read it: `{skill, pdf*, deny}`. */
-export const ruleText = ({ action, resource, effect }: LocatedRule): string => `\`{${action}, ${resource}, ${effect}}\``
+export function ruleText(rule: LocatedRule): string {
+  const { action, resource, effect } = shownRule(rule)
+  return `\`{${action}, ${resource}, ${effect}}\``
+}
 
 /** Where a rule stands, in words. */
 export function placeText(origin: Origin, home: string): string {

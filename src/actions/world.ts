@@ -113,7 +113,7 @@ export function unlistedReason(ruleset: Ruleset, skillTool: boolean, skill: Host
   return skill.autoinvoke === false ? "autoinvoke_off" : null
 }
 
-/** Characters of a prompt that make about one token in English text; see docs/reference/tokens. */
+/** Characters of a prompt that make about one token in English text; see docs/reference/hosts.md. */
 const CHARACTERS_PER_TOKEN = 4
 
 /** What the prompt pays for a listed skill: its entry as OpenCode 1.18.34 prints it, in estimated tokens. */

@@ -19,6 +19,8 @@ export interface ConfigText {
   /** The root of the raw text, the one that edits are made on; undefined when only the expanded text parses. */
   readonly rawTree: Node | undefined
   readonly error: (Position & { readonly reason: string }) | null
+  /** Whether any of a node's text came from a reference. */
+  isReplaced(node: Node): boolean
   /** Maps an offset of the host's view to a place in the raw text. */
   position(offset: number): Position
 }
@@ -28,7 +30,9 @@ export interface ConfigText {
  * OpenCode 1.18.34, which then does not start.
  */
 export function readConfigText(raw: string, substitute: Substitute | null): ConfigText {
-  const expanded = substitute ? expand(raw, substitute) : { text: raw, missing: null, rawOffset: (at: number) => at }
+  const expanded = substitute
+    ? expand(raw, substitute)
+    : { text: raw, missing: null, rawOffset: (at: number) => at, isReplaced: () => false }
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
   const starts = lineStarts(raw)
@@ -43,6 +47,7 @@ export function readConfigText(raw: string, substitute: Substitute | null): Conf
     rawTree: rawView.fault ? undefined : rawView.tree,
     error: raw.replace("\uFEFF", "") === "" ? null : fault,
     position,
+    isReplaced: ({ offset, length }) => expanded.isReplaced(offset, offset + length),
   }
 }
 
@@ -92,6 +97,7 @@ interface Expansion {
   readonly text: string
   readonly missing: { readonly rawOffset: number } | null
   rawOffset(offset: number): number
+  isReplaced(from: number, to: number): boolean
 }
 
 /**
@@ -111,6 +117,7 @@ function expand(raw: string, substitute: Substitute): Expansion {
     text: files.text,
     missing: missingAt === null ? null : { rawOffset: env.oldOffset(missingAt) },
     rawOffset: (offset) => env.oldOffset(files.oldOffset(offset)),
+    isReplaced: (from, to) => files.isNew(from, to) || env.isNew(files.oldOffset(from), files.oldOffset(to)),
   }
 }
 
@@ -133,7 +140,8 @@ function replaceReferences(text: string, reference: RegExp, value: (name: string
     if (!span) return offset
     return offset < span.at + span.length ? span.oldAt : offset - span.at - span.length + span.oldAt + span.oldLength
   }
-  return { text: fresh + text.slice(done), oldOffset }
+  const isNew = (from: number, to: number) => spans.some(({ at, length }) => at < to && at + length > from)
+  return { text: fresh + text.slice(done), oldOffset, isNew }
 }
 
 const onCommentLine = (text: string, offset: number): boolean =>

@@ -2,14 +2,16 @@ import type { Node } from "jsonc-parser"
 import { type ConfigText, member, properties } from "./config-text.ts"
 import {
   assignMaps,
+  type Locate,
   type PermissionMap,
+  type Place,
   type Read,
   readPermissionMap,
   readTools,
   type SectionProblem,
 } from "./dialect/permission-map.ts"
 import { readPermissionsArray } from "./dialect/permissions-array.ts"
-import type { Layer, LocatedRule, Origin } from "./rule.ts"
+import type { Layer, LocatedRule } from "./rule.ts"
 
 /** The permission sections of one config or of one agent in it, as written. Nothing else of a config is ever kept. */
 export interface Sections {
@@ -41,11 +43,14 @@ export interface LayerDocument extends Sections {
 /** Reads the permission sections of a parsed config; an unparsable one has none. */
 export function readDocument(text: ConfigText, layer: Layer, file: string | null): LayerDocument {
   const problems: SectionProblem[] = []
-  const origin = (offset: number): Origin => ({ layer, file, ...text.position(offset) })
-  const sections = readSections(text.tree, origin, problems)
+  const place = (node: Node, agent?: string): Place => ({
+    origin: { layer, file, ...text.position(node.offset), ...(agent !== undefined && { agent }) },
+    ...(text.isReplaced(node) && { secret: true }),
+  })
+  const sections = readSections(text.tree, (node) => place(node), problems)
   const agents = (["agent", "mode", "agents"] as const).flatMap((key) =>
     properties(member(text.tree, key)).map(({ key: name, value }) =>
-      readAgent(value, key, name, (offset) => ({ ...origin(offset), agent: name }), problems),
+      readAgent(value, key, name, (node) => place(node, name), problems),
     ),
   )
   const keys = new Set(properties(text.tree).map((property) => property.key))
@@ -57,20 +62,16 @@ export function readAgent(
   node: Node,
   key: AgentSections["key"],
   name: string,
-  origin: (offset: number) => Origin,
+  locate: Locate,
   problems: SectionProblem[],
   markdown = false,
 ): AgentSections {
   const keys = new Set(properties(node).map((property) => property.key))
   const disabled = ["disable", "disabled"].some((word) => member(node, word)?.value === true)
-  return { name, key, disabled, markdown, keys, ...readSections(node, origin, problems) }
+  return { name, key, disabled, markdown, keys, ...readSections(node, locate, problems) }
 }
 
-function readSections(
-  node: Node | undefined,
-  locate: (offset: number) => Origin,
-  problems: SectionProblem[],
-): Sections {
+function readSections(node: Node | undefined, locate: Locate, problems: SectionProblem[]): Sections {
   const section = <T>(key: string, read: (value: Node, at: typeof locate) => Read<T>): T | null => {
     const value = member(node, key)
     if (!value) return null

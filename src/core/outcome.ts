@@ -75,10 +75,15 @@ export function sideEffectsOf(world: World, wish: Wish, before: Rulesets, after:
   return outcomesOf(world, before, after).flatMap((outcome) =>
     ids.flatMap((id) => {
       const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
-      return was === becomes ? [] : [{ agent: outcome.agent.id, id, before: was, after: becomes }]
+      // An id made from a pattern names no skill, and the pattern may come from a reference.
+      const named = world.skills.includes(id) || id === PROBE ? id : LATER
+      return was === becomes ? [] : [{ agent: outcome.agent.id, id: named, before: was, after: becomes }]
     }),
   )
 }
+
+/** Stands for skills that a pattern speaks of and no registry holds yet. */
+const LATER = "(not installed)"
 
 /** One id for each pattern that rules use: a rule for skills that are not there yet may not change either. */
 const probes = (rulesets: Rulesets): string[] =>

@@ -45,7 +45,13 @@ export interface Origin {
 
 export interface LocatedRule extends Rule {
   readonly origin: Origin
+  /** Its text holds what a reference was replaced by: never shown. */
+  readonly secret?: true
 }
+
+/** A rule as it may be shown. */
+export const shownRule = ({ action, resource, effect, origin, secret }: LocatedRule) =>
+  secret ? { action: "…", resource: "…", effect, origin } : { action, resource, effect, origin }
 
 export const sameRule = (a: Rule, b: Rule): boolean =>
   a.action === b.action && a.resource === b.resource && a.effect === b.effect

@@ -61,7 +61,7 @@ export interface Consistency {
  */
 export function compareSidecar(
   records: readonly SidecarRecord[],
-  rules: readonly (Rule & { readonly file: string })[],
+  rules: readonly (Rule & { readonly file: string; readonly secret?: true })[],
   registered: ReadonlySet<string>,
 ): Consistency {
   const ruleKeys = new Set(rules.map((rule) => JSON.stringify([rule.file, rule.resource, rule.effect])))
@@ -75,7 +75,7 @@ export function compareSidecar(
     ),
     unrecordedRules: rules
       .filter((rule) => !recorded.has(key(rule)))
-      .map(({ resource, effect }) => ({ resource, effect })),
+      .map(({ resource, effect, secret }) => ({ resource: secret ? "…" : resource, effect })),
     missingFromRegistry: unique(records.map((record) => record.id).filter((id) => !registered.has(id))),
   }
 }

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { type ConfigText, member, readConfigText, type Substitute } from "../core/config-text.ts"
 import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
-import type { Layer, Origin } from "../core/rule.ts"
+import type { Layer } from "../core/rule.ts"
 import { readFrontmatter } from "../files/frontmatter.ts"
 
 /** One place that a host reads configuration from, as text. Only its permission sections are ever looked at. */
@@ -78,13 +78,10 @@ function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
   const named = member(frontmatter.node, "name")?.value
   const name = form.nameWins && typeof named === "string" ? named : form.agent
   const problems: SectionProblem[] = []
-  const origin = (offset: number): Origin => ({
-    layer: source.layer,
-    file: source.file,
-    ...frontmatter.position(offset),
-    agent: name,
+  const locate = ({ offset }: { offset: number }) => ({
+    origin: { layer: source.layer, file: source.file, ...frontmatter.position(offset), agent: name },
   })
-  return { ...document, agents: [readAgent(frontmatter.node, "agent", name, origin, problems, true)], problems }
+  return { ...document, agents: [readAgent(frontmatter.node, "agent", name, locate, problems, true)], problems }
 }
 
 /** A config file as a source; none where it cannot be read, as the host reads past it too. */

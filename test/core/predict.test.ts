@@ -49,14 +49,10 @@ const two = (texts: readonly string[], reading: Reading, agent = "build") =>
 /** A Markdown agent's frontmatter, given as JSON. */
 function markdown(name: string, json: string, key: "agent" | "mode" = "agent"): LayerDocument {
   const problems: SectionProblem[] = []
-  const origin = (offset: number) => ({
-    layer: "global" as const,
-    file: `${name}.md`,
-    line: 1,
-    column: offset + 1,
-    agent: name,
+  const locate = ({ offset }: Node) => ({
+    origin: { layer: "global" as const, file: `${name}.md`, line: 1, column: offset + 1, agent: name },
   })
-  const agent = readAgent(parseTree(json) as Node, key, name, origin, problems, true)
+  const agent = readAgent(parseTree(json) as Node, key, name, locate, problems, true)
   const empty = { permission: null, tools: null, permissions: null, keys: new Set<string>() }
   return { layer: "global", file: `${name}.md`, ...empty, agents: [agent], problems }
 }

@@ -2,7 +2,7 @@ import type { Node } from "jsonc-parser"
 import { member, properties } from "../config-text.ts"
 import { type Effect, isEffect } from "../rule.ts"
 import { insertMembers, replaceValue } from "../span-edit.ts"
-import { type Addition, type ExactRule, isEmpty, MARKER, rawTextOf, type SectionFault } from "./section.ts"
+import { type Addition, type ExactRule, formerText, isEmpty, MARKER, type SectionFault } from "./section.ts"
 
 /** The exact rules for an id in the top-level `permission.skill` map. */
 export function findInMap(root: Node, id: string): ExactRule[] {
@@ -29,12 +29,12 @@ export function addToMap(
   if (!permission)
     return {
       edits: insertMembers(text, root, [{ key: "permission", value: { skill: rule }, ...marker }]),
-      created: isEmpty(root) ? { path: [], was: rawTextOf(text, root) } : { path: ["permission"], was: null },
+      created: isEmpty(root) ? { path: [], was: formerText(text, root) } : { path: ["permission"], was: null },
     }
   if (isEffect(permission.value))
     return {
       edits: [replaceValue(permission, { "*": permission.value, skill: rule }, text, marker.marker)],
-      created: { path: ["permission"], was: rawTextOf(text, permission) },
+      created: { path: ["permission"], was: formerText(text, permission) },
     }
   if (permission.type !== "object") return { offset: permission.offset, reason: "unexpected_type" }
   const skill = member(permission, "skill")
@@ -42,17 +42,17 @@ export function addToMap(
     return {
       edits: insertMembers(text, permission, [{ key: "skill", value: rule, ...marker }]),
       created: isEmpty(permission)
-        ? { path: ["permission"], was: rawTextOf(text, permission) }
+        ? { path: ["permission"], was: formerText(text, permission) }
         : { path: ["permission", "skill"], was: null },
     }
   if (isEffect(skill.value))
     return {
       edits: [replaceValue(skill, { "*": skill.value, ...rule }, text, marker.marker)],
-      created: { path: ["permission", "skill"], was: rawTextOf(text, skill) },
+      created: { path: ["permission", "skill"], was: formerText(text, skill) },
     }
   if (skill.type !== "object") return { offset: skill.offset, reason: "unexpected_type" }
   return {
     edits: insertMembers(text, skill, [{ key: id, value: effect, ...marker }]),
-    created: isEmpty(skill) ? { path: ["permission", "skill"], was: rawTextOf(text, skill) } : null,
+    created: isEmpty(skill) ? { path: ["permission", "skill"], was: formerText(text, skill) } : null,
   }
 }

@@ -2,7 +2,7 @@ import type { Node } from "jsonc-parser"
 import { member } from "../config-text.ts"
 import { type Effect, isEffect } from "../rule.ts"
 import { insertMembers } from "../span-edit.ts"
-import { type Addition, type ExactRule, isEmpty, MARKER, rawTextOf, type SectionFault } from "./section.ts"
+import { type Addition, type ExactRule, formerText, isEmpty, MARKER, type SectionFault } from "./section.ts"
 
 /** The exact rules for an id in the top-level `permissions` array. */
 export function findInArray(root: Node, id: string): ExactRule[] {
@@ -31,11 +31,11 @@ export function addToArray(
   if (!permissions)
     return {
       edits: insertMembers(text, root, [{ key: "permissions", value: [value], ...marker }]),
-      created: isEmpty(root) ? { path: [], was: rawTextOf(text, root) } : { path: ["permissions"], was: null },
+      created: isEmpty(root) ? { path: [], was: formerText(text, root) } : { path: ["permissions"], was: null },
     }
   if (permissions.type !== "array") return { offset: permissions.offset, reason: "unexpected_type" }
   return {
     edits: insertMembers(text, permissions, [{ value, ...marker }]),
-    created: isEmpty(permissions) ? { path: ["permissions"], was: rawTextOf(text, permissions) } : null,
+    created: isEmpty(permissions) ? { path: ["permissions"], was: formerText(text, permissions) } : null,
   }
 }

@@ -8,11 +8,16 @@ export interface SectionProblem {
   readonly reason: "unexpected_type" | "unknown_effect"
 }
 
-export type Locate = (offset: number) => Origin
+/** Where a node stands, and whether a reference put any of its text there. */
+export type Locate = (node: Node) => Place
 
-interface Cell {
-  readonly effect: Effect
+export interface Place {
   readonly origin: Origin
+  readonly secret?: true
+}
+
+interface Cell extends Place {
+  readonly effect: Effect
 }
 
 /**
@@ -33,7 +38,7 @@ export function readPermissionMap(node: Node, locate: Locate): Read<PermissionMa
   const problems: SectionProblem[] = []
   const map = new Map<string, Cell | ReadonlyMap<string, Cell>>()
   if (node.type === "string") {
-    const cell = readCell(node, node.offset, locate, problems)
+    const cell = readCell(node, node, locate, problems)
     if (cell) map.set("*", cell)
     return { value: map, problems }
   }
@@ -44,7 +49,7 @@ export function readPermissionMap(node: Node, locate: Locate): Read<PermissionMa
       map.set(key, readPatterns(value, locate, problems))
       continue
     }
-    const cell = readCell(value, property.offset, locate, problems)
+    const cell = readCell(value, property, locate, problems)
     if (cell) map.set(key, cell)
   }
   return { value: map, problems }
@@ -54,14 +59,14 @@ function readPatterns(node: Node, locate: Locate, problems: SectionProblem[]): R
   const patterns = new Map<string, Cell>()
   for (const { key, node: property, value } of properties(node)) {
     if (key === "__proto__") continue
-    const cell = readCell(value, property.offset, locate, problems)
+    const cell = readCell(value, property, locate, problems)
     if (cell) patterns.set(key, cell)
   }
   return patterns
 }
 
-function readCell(value: Node, at: number, locate: Locate, problems: SectionProblem[]): Cell | undefined {
-  if (isEffect(value.value)) return { effect: value.value, origin: locate(at) }
+function readCell(value: Node, at: Node, locate: Locate, problems: SectionProblem[]): Cell | undefined {
+  if (isEffect(value.value)) return { effect: value.value, ...locate(at) }
   problems.push({ offset: value.offset, reason: value.type === "string" ? "unknown_effect" : "unexpected_type" })
   return undefined
 }
@@ -77,7 +82,7 @@ export function readTools(node: Node, locate: Locate): Read<PermissionMap> {
       continue
     }
     const name = ["write", "edit", "patch"].includes(key) ? "edit" : key
-    map.set(name, { effect: value.value ? "allow" : "deny", origin: locate(property.offset) })
+    map.set(name, { effect: value.value ? "allow" : "deny", ...locate(property) })
   }
   return { value: map, problems }
 }

@@ -12,7 +12,7 @@ export function readPermissionsArray(node: Node, locate: Locate): Read<readonly 
     const resource = member(element, "resource")?.value
     const effect = member(element, "effect")?.value
     if (typeof action === "string" && typeof resource === "string" && isEffect(effect))
-      return [{ action, resource, effect, origin: locate(element.offset) }]
+      return [{ action, resource, effect, ...locate(element) }]
     problems.push({ offset: element.offset, reason: "unexpected_type" })
     return []
   })

@@ -37,6 +37,24 @@ export interface Addition {
 
 export type SectionFault = { readonly offset: number; readonly reason: string }
 
+/** Stands for a comment in the text of an emptied section: secrets live in comments, and this text is kept in a file. */
+const COMMENT = "…"
+
+/** The text of a section that is about to be filled or replaced, its comments left out. */
+export const formerText = (text: string, node: Node): string => {
+  const raw = rawTextOf(text, node)
+  return node.type === "string"
+    ? raw
+    : comments(raw).reduce((rest, comment) => rest.replace(comment, () => COMMENT), raw)
+}
+
+/** A former text with the comments of today in their old places; null where their number is another one. */
+function refill(was: string, found: readonly string[]): string | null {
+  if (was.startsWith('"')) return found.length === 0 ? was : null
+  const parts = was.split(COMMENT)
+  return parts.length - 1 === found.length ? parts.map((part, i) => part + (found[i] ?? "")).join("") : null
+}
+
 export const rawTextOf = (text: string, node: Node): string => text.slice(node.offset, node.offset + node.length)
 
 export const isEmpty = (container: Node): boolean => (container.children?.length ?? 0) === 0
@@ -65,7 +83,7 @@ export function restoredDocument(
   if (created.path.length > 0 || created.was?.trimStart().startsWith("{") || !isMadeFor(root, rule, [], undefined))
     return undefined
   const around = text.slice(0, root.offset) + text.slice(root.offset + root.length)
-  return around.trim() === "" && sameComments(text, "") ? created.was : undefined
+  return around.trim() === "" && comments(text).length === 0 ? created.was : undefined
 }
 
 function restoreSection(text: string, root: Node, rule: ExactRule, created: CreatedSection): Edit[] | null {
@@ -73,9 +91,11 @@ function restoreSection(text: string, root: Node, rule: ExactRule, created: Crea
   const place = path.length === 0 ? { parent: root, index: -1, value: root } : locate(root, path)
   const star = was?.startsWith('"') ? JSON.parse(was) : undefined
   if (!place || !isMadeFor(place.value, rule, path, star)) return null
-  if (!sameComments(rawTextOf(text, place.value), was ?? "")) return null
-  if (was !== null) return [{ offset: place.value.offset, length: place.value.length, text: was }]
-  return path.length === 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
+  const found = comments(rawTextOf(text, place.value))
+  if (was === null)
+    return found.length > 0 || path.length === 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
+  const old = refill(was, found)
+  return old === null ? null : [{ offset: place.value.offset, length: place.value.length, text: old }]
 }
 
 function locate(root: Node, path: readonly string[]): { parent: Node; index: number; value: Node } | null {
@@ -100,10 +120,6 @@ function isMadeFor(section: Node, rule: ExactRule, path: readonly string[], star
   if (section === rule.container) return first.node === rule.node
   const next = path.length === 0 ? rule.dialect : "skill"
   return first.key === next && isMadeFor(first.value, rule, [...path, next], undefined)
-}
-
-function sameComments(a: string, b: string): boolean {
-  return JSON.stringify(comments(a)) === JSON.stringify(comments(b))
 }
 
 function comments(text: string): string[] {
