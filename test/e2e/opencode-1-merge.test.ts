@@ -686,7 +686,8 @@ type Places = Parameters<typeof higherSources>[0]
 function foreseen(env: Env, agent: string, places: Places) {
   const result = turn.then(async () => {
     for (const name of Object.keys(process.env)) if (name.startsWith("OPENCODE_")) vi.stubEnv(name, undefined)
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    // Not the folder for temporary files: the other tests make their homes in it at the same time.
+    for (const [name, value] of Object.entries(env)) if (name !== "TMPDIR") vi.stubEnv(name, value)
     try {
       const sources = [...(await globalSources(places.configDirectory)), ...(await higherSources(places))]
       return modelOpenCode1(sources.map(documentOf), places.home).tail(agent)
