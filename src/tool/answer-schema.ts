@@ -14,7 +14,7 @@ import {
   strings,
   truncated,
 } from "./schema.ts"
-import { ERROR_CODES, NOTICE_CODES, REASONS, SCOPES, SOURCES, STATES, UNLISTED } from "./vocabulary.ts"
+import { ERROR_CODES, NOTICE_CODES, REASONS, ROW_FIELDS, SCOPES, SOURCES, STATES, UNLISTED } from "./vocabulary.ts"
 
 const effect = { type: "string", enum: EFFECTS } as const
 const state = { type: "string", enum: STATES } as const
@@ -50,21 +50,7 @@ const rowFields = {
 } as const
 
 /** A row of `list`; `fields` may leave any of them out. */
-export const rowSchema = object(
-  rowFields,
-  "id",
-  "name",
-  "autoinvoke",
-  "source",
-  "scope",
-  "state",
-  "path",
-  "description",
-  "tokens",
-  "unlisted",
-  "pending",
-  "truncated",
-)
+export const rowSchema = object(rowFields, ...ROW_FIELDS, "truncated")
 
 const agentSummary = object({
   id: string,
