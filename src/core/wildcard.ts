@@ -20,7 +20,8 @@ export const isLiteral = (pattern: string): boolean => !hasWildcard(pattern)
 
 const hasWildcard = (pattern: string): boolean => pattern.includes("*") || pattern.includes("?")
 
-const slashed = (text: string): string => (text.includes("\\") ? text.replaceAll("\\", "/") : text)
+/** Both hosts take `\\` for `/`, in patterns and in values. */
+export const slashed = (text: string): string => (text.includes("\\") ? text.replaceAll("\\", "/") : text)
 
 function globMatcher(pattern: string): (value: string) => boolean {
   const runs = pattern.split("*")
