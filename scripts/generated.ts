@@ -33,12 +33,13 @@ One tool, \`skill_management\`, one flat object. Actions: ${ACTIONS.map((action)
 ${rows.join("\n")}
 
 - \`null\` counts as absent. Strings hold no control characters.
-- \`inspect\`, \`disable\` and \`enable\` need \`id\` or \`name\`; when both are given they must name the same skill.
-- \`list\` and \`inspect\` pass over fields that they do not use, with the notice \`field_ignored\`, and over unknown ones
-  with \`field_unknown\`. \`disable\` and \`enable\` refuse both with \`invalid_input\`: a mistyped \`dryrun\` must never become
-  a write. \`agent\` on a write answers \`scope_unsupported\` with the rule to paste by hand.
+- \`inspect\` needs \`id\` or \`name\`. \`disable\` and \`enable\` need exactly one of: \`id\` or \`name\`; \`ids\`; \`match\` or
+  \`where\`, which narrow each other. \`id\` and \`name\` together must name the same skill.
+- Reading actions pass over fields that they do not use, with the notice \`field_ignored\`, and over unknown ones with
+  \`field_unknown\`. Writing ones refuse both with \`invalid_input\`: a mistyped \`dryrun\` must never become a write.
+  \`agent\` on \`disable\` or \`enable\` answers \`scope_unsupported\` with the rule to paste by hand.
 - \`match\` and \`where.path\` are patterns in the hosts' language: \`*\` any run, \`?\` one UTF-16 unit, the whole value.
-- \`where\`: ${whereText()}.
+- \`where\`: ${whereText()}; \`finding\` for \`reconcile\`, the others for skills.
 
 The schema is [schema/input.schema.json](../../schema/input.schema.json). Hosts get a lenient form of it, one flat
 object that lets \`null\` and unknown fields through, so that the answer to a mistake is ours and says what to do.

@@ -37,11 +37,13 @@ const ROOMS: Record<string, readonly string[]> = {
     "files",
     "actions",
     "@opencode-ai/plugin",
+    "jsonc-parser",
     "node:fs",
     "node:fs/promises",
     "node:os",
     "node:path",
     "node:timers/promises",
+    "node:util",
   ],
   "index.ts": ["hosts"],
 }

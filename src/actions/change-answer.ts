@@ -1,83 +1,177 @@
 import { decide } from "../core/evaluate.ts"
-import type { Effect } from "../core/rule.ts"
-import type { DisableBody, EnableBody, Next, Notice } from "../tool/answer-schema.ts"
-import { cut } from "../tool/budget.ts"
-import type { Outcome } from "../tool/envelope.ts"
+import type { ApplyBody, ChangeBody, EnableBody, Next, Notice, UndoBody } from "../tool/answer-schema.ts"
+import { cut, fitted } from "../tool/budget.ts"
+import { envelope, type Outcome } from "../tool/envelope.ts"
 import { excerptDiff } from "../tool/excerpt.ts"
-import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
+import type { Problem } from "../tool/problems.ts"
 import type { Reason } from "../tool/vocabulary.ts"
+import { changeNotices } from "./change-notices.ts"
 import type { Committed } from "./commit.ts"
-import { impactOf } from "./impact.ts"
-import type { Rehearsal } from "./rehearse.ts"
-import { deniedByHost } from "./world.ts"
+import { impactOf, tokensSaved } from "./impact.ts"
+import { tokenOf } from "./plan-token.ts"
+import type { Rehearsal, Target } from "./rehearse.ts"
+import { pastChanges } from "./undo.ts"
 
-export type Verification = DisableBody["verification"]
+type Verification = ChangeBody["verification"]
+
+export const REHEARSED: Verification = { method: "simulated", ok: true, detail: "not written: a rehearsal" }
+export const UNCHANGED: Verification = { method: "none", ok: true, detail: "nothing had to be written" }
+export const SIMULATED: Verification = {
+  method: "simulated",
+  ok: true,
+  detail: "the written files were read back and evaluated; this host reads them at its next start",
+}
+export const CONFIRMED: Verification = { method: "host", ok: true, detail: "the running host shows the new effect" }
+export const NOT_RELOADED: Verification = {
+  method: "simulated",
+  ok: true,
+  detail: "the written files were read back and evaluated; the host has not read them yet",
+}
 
 const MAX_DIFF_LINES = 200
 const MAX_NAMES = 60
+const MAX_TARGETS = 200
+const MAX_CHANGES = 10
 
-/** The answer to a write or its rehearsal, with the fields in the contract's order. */
-export function renderChange(
+/** The answer to a write or its rehearsal. With a plan it holds counts and exceptions; without, all that was found. */
+export async function answerChange(
   rehearsal: Rehearsal,
-  request: Request,
   verification: Verification,
   committed: Committed | null,
-  notices: readonly Notice[],
-  share: number,
-): Outcome {
-  const { scene, caller, wish, result, sidecar } = rehearsal
-  const plan = result.kind === "change" ? result.plan : null
-  const outcomes = plan?.outcomes ?? (result.kind === "unchanged" ? result.outcomes : [])
-  const own = outcomes.find(({ agent }) => agent.id === caller.id)
-  const before: Effect = own ? decide(own.before, wish.id).effect : "ask"
-  const after: Effect = own ? decide(own.after, wish.id).effect : "ask"
-  const reason: Reason = plan ? plan.reason : unchangedReason(rehearsal)
-  const diffs = (plan?.changes ?? []).map((change) => excerptDiff(change.file.name, change.before, change.after))
+  approved: readonly Notice[],
+  problem?: Problem,
+): Promise<Outcome> {
+  const { request, scene } = rehearsal
+  const notices = [...scene.notices, ...changeNotices(rehearsal), ...approved, ...(committed?.notices ?? [])]
+  if (verification === NOT_RELOADED) notices.push(notice("host_not_reloaded"))
+  const short = request.plan !== undefined && problem === undefined
+  const past = request.action === "undo" && request.dryRun === true ? await lastChanges(rehearsal) : undefined
+  const diffs = short
+    ? []
+    : rehearsal.draft.changes.map((change) => excerptDiff(change.file.name, change.before, change.after))
+  if (diffs.some(({ masked }) => masked)) notices.push(notice("diff_excerpt"))
   const lines = diffs.flatMap(({ diff }) => (diff === "" ? [] : diff.split("\n")))
-  const shownLines = Math.ceil(MAX_DIFF_LINES * share)
-  const names = Math.ceil(MAX_NAMES * share)
-  const reached = new Set(outcomes.map(({ agent }) => agent.id))
-  const unaffected = outcomes
-    .filter(({ agent, before: was, after: becomes }) => {
-      const same = decide(was, wish.id).effect === decide(becomes, wish.id).effect
-      return agent.deniedByHost && same
-    })
-    .map(({ agent }) => agent.id)
-  const changed = plan !== null && committed !== null
-  const common: DisableBody = {
-    changed,
-    reason,
-    targets: [{ id: wish.id, before, after, changed, reason }],
-    before,
-    after,
-    diff: lines.slice(0, shownLines).join("\n"),
-    ...(lines.length > shownLines && { diffTruncated: { shown: shownLines, total: lines.length } }),
-    impact: plan ? impactOf(outcomes, [wish.id], scene.skills) : [],
-    ...cut("unaffected", unaffected, names),
-    ...cut(
-      "unpredicted",
-      scene.agents.map(({ id }) => id).filter((id) => !reached.has(id)),
-      names,
-    ),
+  const token = committed === null && rehearsal.targets.some(({ changed }) => changed) ? tokenOf(rehearsal) : null
+  const body = (share: number): object => {
+    const result = resultOf(rehearsal, verification, committed)
+    if (short) return applyBody(rehearsal, result, share)
+    const whole = changeBody(rehearsal, result, lines, token, share)
+    if (request.action === "enable") return withPlace(whole, rehearsal)
+    return request.action === "undo" ? withUndone(whole, rehearsal, past) : whole
+  }
+  return fitted(
+    (share) => ({
+      body: body(share),
+      notices,
+      next: nextOf(rehearsal, committed, token),
+      ...(problem && { problem }),
+    }),
+    (outcome) => envelope(request.action, scene.host, outcome),
+  )
+}
+
+/** What became of the whole change. */
+function resultOf(
+  { scene, sidecar, draft, targets }: Rehearsal,
+  verification: Verification,
+  committed: Committed | null,
+) {
+  const stale = verification === NOT_RELOADED || !scene.host.reloads
+  return {
+    changed: committed !== null,
+    reason: reasonOf(draft.targets.length === 1 ? targets : targets.filter(({ changed }) => changed), targets),
     verification,
-    takesEffect: takesEffect(rehearsal, notices),
+    takesEffect: stale ? ("restart" as const) : ("now" as const),
     backup: committed?.backup ?? null,
     sidecar: { file: sidecar.path, written: committed?.sidecarWritten ?? false },
     change: committed?.change ?? null,
   }
-  const masked = diffs.some((diff) => diff.masked)
+}
+
+/** The reason that all share; for different ones, what they come to. */
+function reasonOf(counting: readonly Target[], all: readonly Target[]): Reason | null {
+  const [first, ...others] = counting.length > 0 ? counting : all
+  if (!first) return null
+  if (others.every(({ reason }) => reason === first.reason)) return first.reason
+  return first.after === "allow" ? "enabled" : "disabled"
+}
+
+const shownTarget = ({ id, before, after, changed, reason }: Target, written: boolean) => ({
+  id,
+  before,
+  after,
+  changed: changed && written,
+  reason,
+})
+
+function changeBody(
+  rehearsal: Rehearsal,
+  result: ReturnType<typeof resultOf>,
+  lines: readonly string[],
+  token: string | null,
+  share: number,
+): ChangeBody {
+  const { scene, targets, draft } = rehearsal
+  const most = (count: number) => Math.ceil(count * share)
+  const { changed, reason, ...rest } = result
+  const reached = new Set(draft.outcomes.map(({ agent }) => agent.id))
+  const unaffected = draft.outcomes
+    .filter(
+      ({ agent, before, after }) =>
+        agent.deniedByHost && targets.every(({ id }) => decide(before, id).effect === decide(after, id).effect),
+    )
+    .map(({ agent }) => agent.id)
+  const unpredicted = scene.agents.map(({ id }) => id).filter((id) => !reached.has(id))
+  const [target, second] = targets
+  const count = targets.filter((one) => one.changed).length
   return {
-    body: request.action === "enable" ? withPlace(common, rehearsal) : common,
-    notices: masked ? [...notices, notice("diff_excerpt")] : notices,
-    next: nextOf(request, rehearsal, committed !== null),
+    changed,
+    reason,
+    ...cut(
+      "targets",
+      targets.map((one) => shownTarget(one, changed)),
+      most(MAX_TARGETS),
+    ),
+    ...(target && !second && { before: target.before, after: target.after }),
+    diff: lines.slice(0, most(MAX_DIFF_LINES)).join("\n"),
+    ...(lines.length > most(MAX_DIFF_LINES) && {
+      diffTruncated: { shown: most(MAX_DIFF_LINES), total: lines.length },
+    }),
+    impact: count > 0 ? impactOf(draft.outcomes, changedTargets(targets), scene.skills, most(MAX_TARGETS)) : [],
+    ...cut("unaffected", unaffected, most(MAX_NAMES)),
+    ...cut("unpredicted", unpredicted, most(MAX_NAMES)),
+    ...rest,
+    ...(token !== null && { plan: { token, count } }),
   }
 }
 
-function withPlace(common: DisableBody, { result }: Rehearsal): EnableBody {
-  const rule = result.kind === "change" ? result.plan.rule : null
+const changedTargets = (targets: readonly Target[]): string[] =>
+  targets.filter(({ changed }) => changed).map(({ id }) => id)
+
+/** Counts, and the targets that were left as they were. */
+function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, share: number): ApplyBody {
+  const { targets, draft, scene } = rehearsal
+  const { changed, reason, ...rest } = result
+  const exceptions = targets.filter((target) => !target.changed)
   return {
-    ...common,
+    changed,
+    reason,
+    counts: { targets: targets.length, changed: targets.length - exceptions.length, unchanged: exceptions.length },
+    ...cut(
+      "targets",
+      exceptions.map((target) => shownTarget(target, false)),
+      Math.ceil(MAX_NAMES * share),
+    ),
+    tokens: tokensSaved(draft.outcomes, scene.skills, Math.ceil(MAX_NAMES * share)),
+    ...rest,
+  }
+}
+
+function withPlace(whole: ChangeBody, { draft }: Rehearsal): EnableBody {
+  const { rule } = draft
+  return {
+    ...whole,
     location: rule?.file ?? null,
     rule: rule && {
       effect: rule.effect,
@@ -86,22 +180,36 @@ function withPlace(common: DisableBody, { result }: Rehearsal): EnableBody {
   }
 }
 
-function unchangedReason({ caller, wish }: Rehearsal): Reason {
-  if (wish.effect === "allow") return "already_enabled"
-  return deniedByHost(caller, wish.id) ? "already_denied_by_agent" : "already_disabled"
+function withUndone(whole: ChangeBody, { undoes }: Rehearsal, changes: UndoBody["changes"]): UndoBody {
+  return { ...whole, undoes: undoes ?? "", ...(changes && { changes }) }
 }
 
-function takesEffect({ scene }: Rehearsal, notices: readonly Notice[]): "now" | "restart" {
-  const stale = notices.some(({ code }) => code === "host_not_reloaded")
-  return scene.host.reloads && !stale ? "now" : "restart"
+/** The changes that `undo` can name. */
+async function lastChanges({ scene }: Rehearsal): Promise<NonNullable<UndoBody["changes"]>> {
+  const past = await pastChanges(scene.host)
+  return past.slice(0, MAX_CHANGES).map(({ intent, undoneBy }) => ({
+    change: intent.change,
+    time: intent.time,
+    action: intent.action,
+    ...cut("targets", [...intent.targets], 5),
+    ...(intent.note !== undefined && { note: intent.note }),
+    ...(undoneBy !== null && { undoneBy }),
+  }))
 }
 
-function nextOf(request: Request, { wish, result }: Rehearsal, written: boolean): Next[] {
-  if (result.kind === "unchanged") return [{ why: "which rule decides", input: { action: "inspect", id: wish.id } }]
-  if (!written) {
-    const { dryRun: _, ...call } = request
-    return [{ why: "make this change", input: { ...call } }]
+function nextOf({ request, targets }: Rehearsal, committed: Committed | null, token: string | null): Next[] {
+  const [target, second] = targets
+  if (!targets.some(({ changed }) => changed))
+    return target && !second ? [{ why: "which rule decides", input: { action: "inspect", id: target.id } }] : []
+  if (committed === null) {
+    const { dryRun: _, plan: __, ...call } = request
+    const plan = (request.id ?? request.name) === undefined && request.action !== "undo" && token !== null
+    return [{ why: plan ? "apply exactly this" : "make this change", input: { ...call, ...(plan && { plan: token }) } }]
   }
-  const back = request.action === "enable" ? "disable" : "enable"
-  return [{ why: "take it back", input: { action: back, id: wish.id } }]
+  if (request.action === "undo") return [{ why: "make it again", input: { action: "undo", change: committed.change } }]
+  const simple = target && !second && request.action !== "reconcile"
+  const back = simple
+    ? { action: request.action === "enable" ? "disable" : "enable", id: target.id }
+    : { action: "undo", change: committed.change }
+  return [{ why: "take it back", input: back }]
 }

@@ -9,28 +9,32 @@ import type { Rehearsal } from "./rehearse.ts"
 const MAX_NAMES = 20
 
 /** What a person should know about a change beyond its effect. */
-export function changeNotices({ result, scene, wish }: Rehearsal): Notice[] {
+export function changeNotices({ draft, scene, targets }: Rehearsal): Notice[] {
   const found: Notice[] = []
-  const { outcomes } = result.kind === "change" ? result.plan : result
-  const unreached = result.kind === "change" ? result.plan.unreached : result.unreached
+  const { outcomes, changes, unreached } = draft
+  const changed = targets.filter((target) => target.changed)
   if (unreached.length > 0) found.push(notice("partly_effective", { agents: unreached.map(({ agent }) => agent) }))
   const unpredicted = scene.agents.filter((agent) => !outcomes.some((outcome) => outcome.agent.id === agent.id))
   if (unpredicted.length > 0)
     found.push(notice("model_differs", { agents: unpredicted.map(({ id }) => id).slice(0, MAX_NAMES) }))
-  if (result.kind !== "change") return found
+  if (changed.length === 0) return found
   const opened = outcomes.filter(
     ({ agent, before, after }) =>
-      agent.deniedByHost && decide(before, wish.id).effect === "deny" && decide(after, wish.id).effect !== "deny",
+      agent.deniedByHost &&
+      changed.some(({ id }) => decide(before, id).effect === "deny" && decide(after, id).effect !== "deny"),
   )
   if (opened.length > 0) found.push(notice("opens_for", { agents: opened.map(({ agent }) => agent.id) }))
-  if (wish.effect === "ask") found.push(notice("ask_may_hang"))
-  if (!isLiteral(wish.id) || wish.id.includes("\\")) found.push(notice("rule_is_a_pattern", { id: wish.id }))
-  if (result.plan.changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
+  if (draft.targets.some(({ wish, reason }) => reason !== null && wish.effect === "ask"))
+    found.push(notice("ask_may_hang"))
+  const patterns = draft.targets.map(({ wish }) => wish.id).filter((id) => !isLiteral(id) || id.includes("\\"))
+  for (const id of patterns.slice(0, MAX_NAMES)) found.push(notice("rule_is_a_pattern", { id }))
+  if (changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
     found.push(notice("section_left"))
-  const [first] = result.plan.changes
+  const [first] = changes
   const shared = first && first.section === "permission" && scene.host.generation === "opencode-2"
-  const target = scene.skills.find((skill) => skill.id === wish.id)
-  if (shared && target?.name !== undefined && target.name !== wish.id) found.push(notice("other_host_differs"))
+  const ids = new Set(changed.map(({ id }) => id))
+  if (shared && scene.skills.some(({ id, name }) => id !== null && ids.has(id) && name !== id))
+    found.push(notice("other_host_differs"))
   return found
 }
 

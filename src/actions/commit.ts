@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import type { FileChange, Plan } from "../core/plan.ts"
+import type { FileChange } from "../core/candidates.ts"
+import { inverseOf } from "../core/inverse.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
-import { textWithout } from "../core/take-back.ts"
+import { rulesChanged, textWithout } from "../core/take-back.ts"
 import { codeOf, hashOf, isFileProblem, readConfigFile, replaceConfigFile } from "../files/config-file.ts"
-import { appendJournal, backUp, type Inverse } from "../files/journal.ts"
+import { appendJournal, backUp, type Intent } from "../files/journal.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
 import { fileProblem, type Problem } from "../tool/problems.ts"
 import type { Host } from "./ports.ts"
-import { replaceRecords, type Sidecar, writeSidecar } from "./records.ts"
+import { writeSidecar } from "./records.ts"
+import type { Rehearsal } from "./rehearse.ts"
 
 /** A change that stands in the files. */
 export interface Committed {
@@ -20,35 +22,38 @@ export interface Committed {
 }
 
 /**
- * Writes a plan, under the lock: backup, intent line, config, a second look at the result (`verify`), sidecar,
- * closing line. A problem leaves every file as it was.
+ * Writes what was rehearsed, under the lock: backup, intent line, config, a second look at the result (`verify`),
+ * sidecar, closing line. A problem leaves every file as it was.
  */
 export async function commit(
-  host: Host,
-  plan: Plan,
-  sidecar: Sidecar,
-  wish: { readonly action: string; readonly id: string; readonly note?: string },
+  rehearsal: Rehearsal,
   verify: () => Promise<Problem | null>,
 ): Promise<Committed | Problem> {
+  const { sidecar, draft } = rehearsal
+  const { host } = rehearsal.scene
   const state = host.stateDirectory
   const change = `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`
-  const records = plan.records.map((record) => ({ ...record, ...(wish.note !== undefined && { note: wish.note }) }))
+  const records = noted(rehearsal)
   let backups: string[]
   try {
     backups = await Promise.all(
-      plan.changes.flatMap(({ file, before }) => (before === null ? [] : [backUp(state, change, file.name, before)])),
+      draft.changes.flatMap(({ file, before }) => (before === null ? [] : [backUp(state, change, file.name, before)])),
     )
-    await appendJournal(state, intentOf(host, plan, change, backups, records, wish))
+    await appendJournal(state, intentOf(rehearsal, change, backups, records))
   } catch (error) {
     return fileProblem({ kind: "write_failed", file: state, reason: codeOf(error) })
   }
-  const problem = (await writeAll(plan, wish.id)) ?? (await verifyOrTakeBack(plan, wish.id, verify))
+  const problem = (await writeAll(rehearsal)) ?? (await verifyOrTakeBack(rehearsal, verify))
   if (problem) {
     await closeChange(host, "undone", change).catch(() => {})
     return problem
   }
   const notices: Notice[] = []
-  const recordError = await writeSidecar(sidecar, replaceRecords(sidecar.records, host.generation, [wish.id], records))
+  const recordError = await writeSidecar(sidecar, records)
+  if (recordError && draft.changes.length === 0) {
+    await closeChange(host, "undone", change).catch(() => {})
+    return fileProblem({ kind: "write_failed", file: sidecar.path, reason: recordError })
+  }
   if (recordError) notices.push(notice("sidecar_not_written", { reason: recordError }))
   const closed = await closeChange(host, "done", change).then(
     () => true,
@@ -58,43 +63,52 @@ export async function commit(
   return { change, backup: backups[0] ?? null, sidecarWritten: recordError === null, notices }
 }
 
+/** The ids that were really changed; the records of all others stay as they are. */
+export const changedIds = ({ draft }: Rehearsal): string[] =>
+  draft.targets.flatMap(({ wish, reason }) => (reason === null ? [] : [wish.id]))
+
+/** The records afterwards, with the call's note on those that are written now. */
+function noted(rehearsal: Rehearsal): readonly SidecarRecord[] {
+  const { draft, request } = rehearsal
+  const { note } = request
+  if (note === undefined) return draft.records
+  const before = new Set(rehearsal.sidecar.records)
+  return draft.records.map((record) => (before.has(record) ? record : { ...record, note }))
+}
+
 /** Ends a change in the journal; the last such line counts. */
 export const closeChange = (host: Host, kind: "done" | "undone", change: string): Promise<void> =>
   appendJournal(host.stateDirectory, { kind, change, time: new Date().toISOString() })
 
 /** All files or none: when one cannot be written, those before it get their old text back. */
-async function writeAll(plan: Plan, id: string): Promise<Problem | null> {
-  for (const [index, { file, before, after }] of plan.changes.entries()) {
+async function writeAll(rehearsal: Rehearsal): Promise<Problem | null> {
+  const { changes } = rehearsal.draft
+  for (const [index, { file, before, after }] of changes.entries()) {
     const problem = await replaceConfigFile(file.path, before, after)
-    if (problem) return withLeft(fileProblem(problem), await takeBack(plan, id, plan.changes.slice(0, index)))
+    if (problem) return withLeft(fileProblem(problem), await takeBack(rehearsal, changes.slice(0, index)))
   }
   return null
 }
 
-async function verifyOrTakeBack(
-  plan: Plan,
-  id: string,
-  verify: () => Promise<Problem | null>,
-): Promise<Problem | null> {
+async function verifyOrTakeBack(rehearsal: Rehearsal, verify: () => Promise<Problem | null>): Promise<Problem | null> {
   const problem = await verify()
-  return problem && withLeft(problem, await takeBack(plan, id))
+  return problem && withLeft(problem, await takeBack(rehearsal))
 }
 
 /**
- * Takes a change back: the old text where nobody wrote meanwhile, else our rule alone. Returns the files where that
+ * Takes a change back: the old text where nobody wrote meanwhile, else our rules alone. Returns the files where that
  * failed.
  */
 export async function takeBack(
-  plan: Plan,
-  id: string,
-  changes: readonly FileChange[] = plan.changes,
+  rehearsal: Rehearsal,
+  changes: readonly FileChange[] = rehearsal.draft.changes,
 ): Promise<string[]> {
   const left: string[] = []
   for (const change of changes) {
-    const { name, path } = change.file
-    const created = plan.records.find((record) => record.file === name)?.sections?.[0]
+    const { path } = change.file
+    const rules = rulesChanged(change, changedIds(rehearsal), rehearsal.draft.records)
     const found = await readConfigFile(path)
-    const old = isFileProblem(found) ? undefined : textWithout(found.text, change, id, created)
+    const old = isFileProblem(found) ? undefined : textWithout(found.text, change, rules)
     if (isFileProblem(found) || old === undefined || (await replaceConfigFile(path, found.text, old))) left.push(path)
   }
   return left
@@ -110,13 +124,15 @@ const withLeft = (problem: Problem, left: readonly string[]): Problem =>
       }
 
 function intentOf(
-  host: Host,
-  plan: Plan,
+  rehearsal: Rehearsal,
   change: string,
   backup: readonly string[],
   records: readonly SidecarRecord[],
-  wish: { readonly action: string; readonly id: string; readonly note?: string },
-) {
+): Intent {
+  const { draft, request, sidecar, undoes } = rehearsal
+  const { host } = rehearsal.scene
+  const targets = changedIds(rehearsal)
+  const own = (record: SidecarRecord): boolean => record.generation === host.generation && targets.includes(record.id)
   return {
     kind: "intent",
     change,
@@ -124,33 +140,27 @@ function intentOf(
     session: host.caller.session,
     caller: host.caller.agent,
     generation: host.generation,
-    action: wish.action,
-    targets: [wish.id],
-    ...(wish.note !== undefined && { note: wish.note }),
-    files: plan.changes.map(({ file, before, after }) => ({
+    configDirectory: host.configDirectory,
+    action: request.action,
+    ...(undoes !== undefined && { undoes }),
+    targets,
+    ...(request.note !== undefined && { note: request.note }),
+    files: draft.changes.map(({ file, before, after }) => ({
       path: file.path,
       before: hashOf(before),
       after: hashOf(after),
     })),
-    inverse: plan.changes.map(inverseOf),
+    inverse: draft.edits.map(({ file, section, before, after }) => ({
+      file: file.path,
+      section,
+      ...inverseOf(before, after),
+    })),
+    rules: draft.changes.flatMap((edit) =>
+      rulesChanged(edit, targets, records).map((rule) => ({ ...rule, file: edit.file.path })),
+    ),
     backup,
-    records,
-  } as const
-}
-
-/** The one run of text in which the two texts differ. */
-function inverseOf({ file, section, before, after }: FileChange): Inverse {
-  const [old, fresh] = [before ?? "", after ?? ""]
-  const most = Math.min(old.length, fresh.length)
-  let start = 0
-  while (start < most && old[start] === fresh[start]) start++
-  let end = 0
-  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end++
-  return {
-    file: file.path,
-    section,
-    inserted: fresh.slice(start, fresh.length - end),
-    replaced: old.slice(start, old.length - end),
+    former: sidecar.records.filter(own),
+    records: records.filter(own),
   }
 }
 

@@ -23,5 +23,5 @@ export function findSkill(skills: readonly HostSkill[], request: Request): HostS
   return found
 }
 
-const suggestions = (skills: readonly HostSkill[], wanted: string): string[] =>
+export const suggestions = (skills: readonly HostSkill[], wanted: string): string[] =>
   nearNames(wanted, [...new Set(skills.flatMap((skill) => [skill.id, skill.name].filter((text) => text !== null)))])

@@ -1,12 +1,12 @@
 import { decide, hasSkillTool } from "../core/evaluate.ts"
 import type { AgentOutcome } from "../core/outcome.ts"
 import { isWider } from "../core/rule.ts"
-import type { DisableBody } from "../tool/answer-schema.ts"
+import type { ChangeBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { HostSkill } from "./ports.ts"
 import { tokensOf } from "./world.ts"
 
-type Impact = DisableBody["impact"][number]
+type Impact = ChangeBody["impact"][number]
 
 const MAX_AGENTS = 50
 
@@ -15,6 +15,7 @@ export function impactOf(
   outcomes: readonly AgentOutcome[],
   ids: readonly string[],
   skills: readonly HostSkill[],
+  most: number,
 ): Impact[] {
   const groups = new Map<string, { first: AgentOutcome; members: AgentOutcome[]; changed: string[] }>()
   const ordered = [...outcomes.filter(({ agent }) => !agent.hidden), ...outcomes.filter(({ agent }) => agent.hidden)]
@@ -32,9 +33,6 @@ export function impactOf(
     const id = changed[0] ?? ""
     const [before, after] = [decide(first.before, id).effect, decide(first.after, id).effect]
     const tool = toolChange(first)
-    const tokens = members
-      .slice(0, MAX_AGENTS)
-      .map(({ agent, before: was, after: becomes }) => [agent.id, tokensOf(becomes, skills) - tokensOf(was, skills)])
     return {
       ...cut(
         "agents",
@@ -44,13 +42,21 @@ export function impactOf(
       direction: isWider(before, after) ? "wider" : "narrower",
       before,
       after,
-      ids: changed,
+      ...cut("ids", changed, most),
       count: changed.length,
-      tokens: Object.fromEntries(tokens),
+      tokens: tokensSaved(members, skills, MAX_AGENTS),
       ...(tool !== null && { skillTool: tool }),
     }
   })
 }
+
+/** What a change adds to each agent's prompt, in estimated tokens; negative where it saves. */
+export const tokensSaved = (outcomes: readonly AgentOutcome[], skills: readonly HostSkill[], most: number) =>
+  Object.fromEntries(
+    outcomes
+      .slice(0, most)
+      .map(({ agent, before, after }) => [agent.id, tokensOf(after, skills) - tokensOf(before, skills)]),
+  )
 
 /** Whether the agent has the `skill` tool afterwards, when that changes. */
 function toolChange({ before, after }: AgentOutcome): boolean | null {

@@ -1,6 +1,5 @@
 import { member } from "../core/config-text.ts"
 import { compareSidecar } from "../core/sidecar.ts"
-import { compilePattern } from "../core/wildcard.ts"
 import { unfinishedChanges } from "../files/journal.ts"
 import type { ListBody, Next, Notice } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
@@ -9,12 +8,13 @@ import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool/problems.ts"
+import { keeps } from "./filter.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
 import { byId, fillPage, keyOf, type Page, resume } from "./page.ts"
 import type { Host } from "./ports.ts"
 import { globalSkillRules, readSidecar } from "./records.ts"
 import { type FullRow, rowOf } from "./rows.ts"
-import { lookAround, type Scene, stateIn, stateOf, tokensOf } from "./world.ts"
+import { lookAround, type Scene, stateIn, tokensOf } from "./world.ts"
 
 const MAX_CHANGES = 10
 const MAX_AGENTS = 40
@@ -25,7 +25,7 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   const scene = await lookAround(host, request.agent)
   if (isProblem(scene)) return scene
   const all = scene.skills.map((skill) => rowOf(scene, skill)).sort(byId)
-  const filtered = all.filter((row) => keeps(request, row))
+  const filtered = all.filter(keeps(request))
   const filter = JSON.stringify([request.match, request.where, request.query, request.agent])
   const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)
   if (from === null) {
@@ -59,20 +59,6 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   }
   return fillPage(host, request, rest, page)
 }
-
-function keeps(request: Request, row: FullRow): boolean {
-  const { match, where, query } = request
-  if (match !== undefined && !(row.id !== null && compilePattern(match).matches(row.id))) return false
-  if (where?.source !== undefined && row.source !== where.source) return false
-  if (where?.scope !== undefined && row.scope !== where.scope) return false
-  if (where?.state !== undefined && row.state !== asState(where.state)) return false
-  if (where?.path !== undefined && !(row.path !== null && compilePattern(where.path).matches(row.path))) return false
-  if (query === undefined) return true
-  const wanted = query.toLowerCase()
-  return [row.id, row.name, row.description, row.path].some((text) => text?.toLowerCase().includes(wanted))
-}
-
-const asState = (word: string): string => (word === "allow" || word === "deny" ? stateOf(word) : word)
 
 function summaryOf(scene: Scene, rows: readonly FullRow[]): (share: number) => ListBody["summary"] {
   const count = (state: string) => rows.filter((row) => row.state === state).length

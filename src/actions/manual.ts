@@ -1,19 +1,34 @@
 import type { Dialect } from "../core/dialect/section.ts"
 import type { Effect } from "../core/rule.ts"
+import { excerptDiff } from "../tool/excerpt.ts"
+import type { Rehearsal } from "./rehearse.ts"
 
-/** The rule to paste by hand, where the tool does not write it itself. */
-export function manualRule(dialect: Dialect, id: string, effect: Effect): string {
+/** The rules to paste by hand, where the tool does not write them itself. */
+export function manualRules(dialect: Dialect, ids: readonly string[], effect: Effect): string {
   return dialect === "permission"
-    ? `"permission": { "skill": { ${JSON.stringify(id)}: "${effect}" } }`
-    : `"permissions": [${elementText(id, effect)}]`
+    ? `"permission": { "skill": { ${ids.map((id) => `${JSON.stringify(id)}: "${effect}"`).join(", ")} } }`
+    : `"permissions": [${ids.map((id) => elementText(id, effect)).join(", ")}]`
 }
 
 /** The same for one agent alone. */
-export function manualAgentRule(dialect: Dialect, agent: string, id: string, effect: Effect): string {
+export function manualAgentRule(dialect: Dialect, agent: string, ids: readonly string[], effect: Effect): string {
   const name = JSON.stringify(agent)
   const key = dialect === "permission" ? "agent" : "agents"
-  return `"${key}": { ${name}: { ${manualRule(dialect, id, effect)} } }`
+  return `"${key}": { ${name}: { ${manualRules(dialect, ids, effect)} } }`
 }
 
 const elementText = (id: string, effect: Effect): string =>
   `{ "action": "skill", "resource": ${JSON.stringify(id)}, "effect": "${effect}" }`
+
+/** What a person would write for a rehearsed change: the rules, or where it is not about adding any, the diff. */
+export function manualText({ draft, request }: Rehearsal): { file: string; text: string } {
+  const [change] = draft.changes
+  const file = change?.file.path ?? ""
+  const ids = draft.targets.filter(({ reason }) => reason !== null).map(({ wish }) => wish.id)
+  if (request.action === "disable" && change)
+    return { file, text: manualRules(change.section, ids, request.effect ?? "deny") }
+  return {
+    file,
+    text: draft.changes.map(({ file, before, after }) => excerptDiff(file.name, before, after).diff).join("\n"),
+  }
+}

@@ -36,6 +36,13 @@ export interface Observation {
   readonly skills: readonly HostSkill[]
   /** The global files by name, in load order; null where there is none. */
   readonly globals: ReadonlyMap<string, ConfigText | null>
+  /** A global file's text as the host would read it. */
+  read(name: string, text: string): ConfigText
+  /**
+   * An agent's rules for one action, as they would be without the project's layers: a cloned repository must not widen
+   * what its user allows.
+   */
+  withoutProject(agent: HostAgent, action: string): readonly Rule[]
   /** All layers with these texts in place of the global files' own. */
   layers(texts: Texts): readonly LayerDocument[]
   /** The way to read the layers that explains the running host, first; others that explain it just as well behind it. */
@@ -61,7 +68,14 @@ export interface Caller {
 
 export interface PluginOptions {
   readonly dialect: "auto" | "permission" | "permissions"
+  /** `operator`: the tool only rehearses, a person writes. */
+  readonly writes: "agent" | "operator"
+  /** Patterns over ids whose rules the tool does not touch. */
+  readonly protect: readonly string[]
 }
+
+/** What a user said when asked. */
+export type Reply = "allowed" | "rejected" | "unanswered"
 
 /** One host, as one call of the tool sees it. */
 export interface Host {
@@ -88,6 +102,8 @@ export interface Host {
   readonly reloads: boolean
   /** Reads registry, agents and layers. Throws `HostUnavailable` when the host answers neither. */
   observe(): Promise<Observation>
+  /** Asks the user for these resources of the tool's own action; absent where the host cannot ask for a plugin. */
+  ask?(resources: readonly string[]): Promise<Reply>
   /** The agents alone, as the host has them this moment; empty when it does not answer. */
   agents(): Promise<readonly HostAgent[]>
 }

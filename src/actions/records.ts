@@ -1,7 +1,7 @@
 import { basename, join } from "node:path"
 import { mapRules } from "../core/dialect/permission-map.ts"
 import { speaksOfSkills } from "../core/evaluate.ts"
-import type { Generation, Rule } from "../core/rule.ts"
+import type { Rule } from "../core/rule.ts"
 import { decodeSidecar, encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { SIDECAR_NAME } from "../files/locations.ts"
 import { readSidecarText, removeFile, writeSidecarText } from "../files/sidecar-file.ts"
@@ -22,16 +22,6 @@ export async function readSidecar(host: Host): Promise<Sidecar> {
   const decoded = decodeSidecar(read.text)
   if (typeof decoded === "string") return { path, text: read.text, records: [], error: decoded }
   return { path, text: read.text, records: decoded, error: null }
-}
-
-/** A write touches the records of its own targets; all others stay, of other host generations too. */
-export function replaceRecords(
-  records: readonly SidecarRecord[],
-  generation: Generation,
-  ids: readonly string[],
-  fresh: readonly SidecarRecord[],
-): SidecarRecord[] {
-  return [...records.filter((record) => record.generation !== generation || !ids.includes(record.id)), ...fresh]
 }
 
 /** Writes the records; without any there is no sidecar, as before the first change. An error code, or null. */

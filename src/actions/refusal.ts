@@ -17,26 +17,27 @@ import { placeText, ruleText } from "./wording.ts"
 
 const SHOWN = 20
 
-/** What a planner's refusal says to a person. */
+/** What a planner's refusal says to a person; without a wish where no single skill is asked for. */
 export function refusal(
   problem: PlanProblem,
-  wish: Wish,
+  wish: Wish | null,
   caller: string,
   host: Host,
-  manual: { readonly file: string; readonly text: string },
+  manual: { readonly file: string; readonly text: string } | null,
 ): Problem {
+  const id = wish?.id ?? ""
   switch (problem.kind) {
     case "config_unparsable":
       return configUnparsable({ ...problem, file: join(host.configDirectory, problem.file) })
     case "config_unsupported":
       return configUnsupported({ ...problem, file: join(host.configDirectory, problem.file) })
     case "id_not_expressible":
-      return idNotExpressible(wish.id, problem.hits)
+      return idNotExpressible(id, problem.hits)
     case "prediction_failed":
       return predictionFailed(caller, problem.agents, manual)
     case "blocked_elsewhere":
       return blockedElsewhere(
-        `\`${wish.id}\` stays ${problem.blocked[0]?.effect ?? "deny"}: ${winnerText(problem.blocked, host)}`,
+        `\`${id}\` stays ${problem.blocked[0]?.effect ?? "deny"}: ${winnerText(problem.blocked, host)}`,
         "change that rule where it stands; nothing was written here",
         blockedData(problem.blocked),
       )
@@ -44,7 +45,7 @@ export function refusal(
       const [harm] = problem.sideEffects
       return harm
         ? notEffective(
-            `no edit reaches \`${wish.id}\` alone: \`${harm.id}\` would turn from ${harm.before} to ${harm.after} for ${harm.agent}`,
+            `no edit reaches \`${id}\` alone: \`${harm.id}\` would turn from ${harm.before} to ${harm.after} for ${harm.agent}`,
             "write the section as a map by hand, with a `*` entry that keeps its meaning",
             {
               sideEffects: problem.sideEffects.slice(0, SHOWN),
@@ -54,7 +55,7 @@ export function refusal(
             },
           )
         : notEffective(
-            `a rule for \`${wish.id}\` in the global files would not win: ${winnerText(problem.blocked, host)}`,
+            `a rule for \`${id}\` in the global files would not win: ${winnerText(problem.blocked, host)}`,
             "move or change that rule; nothing was written",
             blockedData(problem.blocked),
           )

@@ -1,10 +1,10 @@
 import { join } from "node:path"
-import { findExact } from "../core/candidates.ts"
-import type { Plan, PlanResult } from "../core/plan.ts"
-import { planChange } from "../core/plan.ts"
+import { decide } from "../core/evaluate.ts"
+import { compareIds } from "../core/order.ts"
+import { worldProblem } from "../core/plan.ts"
+import { type Draft, type PlannedTarget, planAll, type Refused } from "../core/plan-all.ts"
 import type { Effect } from "../core/rule.ts"
-import { isLiteral } from "../core/wildcard.ts"
-import type { Wish, World } from "../core/world.ts"
+import { idsOf, type Wish, type World } from "../core/world.ts"
 import { isFileProblem, readConfigFile, writeObstacle } from "../files/config-file.ts"
 import type { Request } from "../tool/input.ts"
 import { nearNames } from "../tool/near.ts"
@@ -17,90 +17,176 @@ import {
   scopeUnsupported,
   sidecarUnsupported,
 } from "../tool/problems.ts"
-import { findSkill } from "./find-skill.ts"
+import type { Reason } from "../tool/vocabulary.ts"
 import { dialectFor, dialectsFor, globalFiles, preferredFiles, targetFile } from "./global-files.ts"
-import { manualAgentRule, manualRule } from "./manual.ts"
-import type { Host, HostSkill } from "./ports.ts"
+import { manualAgentRule, manualRules } from "./manual.ts"
+import type { Host } from "./ports.ts"
+import { reconciliation } from "./reconcile.ts"
 import { readSidecar, type Sidecar } from "./records.ts"
 import { refusal } from "./refusal.ts"
+import { findTargets, type Targets } from "./targets.ts"
+import { undoing } from "./undo.ts"
 import { type Agent, deniedByHost, lookAround, rulesetsAfter, type Scene } from "./world.ts"
 
-/** All that one rehearsal found out. */
-export interface Rehearsal {
+/** One skill of a change, with the caller's effects. */
+export interface Target {
+  readonly id: string
+  readonly path: string | null
+  readonly before: Effect
+  readonly after: Effect
+  readonly reason: Reason
+  readonly changed: boolean
+}
+
+/** Host, files and records at one moment: what a change is planned on. */
+export interface Ground {
+  readonly request: Request
   readonly scene: Scene
   readonly caller: Agent
-  readonly skill: HostSkill | null
-  readonly wish: Wish
-  readonly world: World
-  readonly result: Extract<PlanResult, { kind: "change" | "unchanged" }>
   readonly sidecar: Sidecar
+  readonly world: World
+}
+
+/** All that one rehearsal found out. */
+export interface Rehearsal extends Ground {
+  readonly draft: Draft
+  readonly targets: readonly Target[]
+  /** The change that an `undo` takes back. */
+  readonly undoes?: string
 }
 
 /** Looks at host and files, and plans. Writes nothing. */
 export async function rehearse(host: Host, request: Request): Promise<Rehearsal | Problem> {
-  const effect: Effect = request.action === "enable" ? "allow" : (request.effect ?? "deny")
   const scene = await lookAround(host)
   if (isProblem(scene)) return scene
-  const { caller } = scene
   const sidecar = await readSidecar(host)
-  const target = await findTarget(scene, request, sidecar)
-  if (isProblem(target)) return target
-  const wish = { id: target.id, effect }
-  const files = globalFiles(host, scene.observation)
-  if (request.agent !== undefined) {
-    const names = scene.agents.map(({ id }) => id)
-    if (!names.includes(request.agent)) return agentNotFound(request.agent, nearNames(request.agent, names))
-    const { file } = targetFile(host, files, wish.id)
-    const { dialect } = dialectFor(host, file, scene.observation.configJson)
-    const text = manualAgentRule(dialect, request.agent, wish.id, effect)
-    return scopeUnsupported(request.action, request.agent, { file: file.path, text })
-  }
-  if (!caller) return registryUnavailable()
+  const targets =
+    request.action === "disable" || request.action === "enable" ? findTargets(scene, request, sidecar) : null
+  if (targets && isProblem(targets)) return targets
+  if (request.agent !== undefined) return scopeProblem(scene, request, request.agent, targets?.wishes ?? [])
+  if (!scene.caller) return registryUnavailable()
   if (sidecar.error !== null) return sidecarUnsupported(sidecar.path, sidecar.error)
   const unreadable = await unreadableFile(host)
   if (unreadable) return unreadable
-  const world = worldOf(scene, sidecar, wish)
-  const result = planChange(world, wish)
-  if (result.kind !== "change" && result.kind !== "unchanged") {
-    const { file } = targetFile(host, files, wish.id)
-    const text = manualRule(dialectFor(host, file, scene.observation.configJson).dialect, wish.id, effect)
-    return refusal(result, wish, caller.id, host, { file: file.path, text })
+  const ground: Ground = { request, scene, caller: scene.caller, sidecar, world: worldOf(scene, sidecar) }
+  const planned = targets ? changing(ground, targets) : await otherDraft(ground)
+  if (isProblem(planned)) return planned
+  const obstacle = await fileObstacle(planned.draft)
+  return obstacle ?? { ...ground, ...planned }
+}
+
+interface Planned {
+  readonly draft: Draft
+  readonly targets: readonly Target[]
+  readonly undoes?: string
+}
+
+async function otherDraft(ground: Ground): Promise<Planned | Problem> {
+  const broken = worldProblem(ground.world)
+  if (broken) return refusal(broken, null, ground.caller.id, ground.scene.host, null)
+  if (ground.request.action === "undo") {
+    const found = await undoing(ground)
+    return isProblem(found) ? found : { ...found, targets: targetsOf(ground, found.draft) }
   }
-  const obstacle = result.kind === "change" ? await fileObstacle(result.plan) : null
-  return obstacle ?? { scene, caller, skill: target.skill, wish, world, result, sidecar }
+  const draft = reconciliation(ground)
+  return isProblem(draft) ? draft : { draft, targets: targetsOf(ground, draft) }
 }
 
-/** `enable` also works for a skill that is gone, as long as a rule or a record still names it. */
-async function findTarget(
-  scene: Scene,
-  request: Request,
-  sidecar: Sidecar,
-): Promise<{ id: string; skill: HostSkill | null } | Problem> {
-  const skill = findSkill(scene.skills, request)
-  if (!isProblem(skill)) return skill.id === null ? registryUnavailable() : { id: skill.id, skill }
-  const gone = request.action === "enable" && request.name === undefined ? request.id : undefined
-  if (gone === undefined || skill.code !== "skill_not_found") return skill
-  const recorded = sidecar.records.some((record) => record.id === gone && record.generation === scene.host.generation)
-  // A broad rule is nobody's exact rule, whatever the registry holds.
-  if (!recorded && !isLiteral(gone)) return skill
-  const ruled = findExact(globalFiles(scene.host, scene.observation), gone).length > 0
-  return recorded || ruled ? { id: gone, skill: null } : skill
+/** `disable` and `enable`: one rule for each skill. What was named by what it has in common may leave some out. */
+function changing(ground: Ground, { wishes, leftOut, loose }: Targets): Planned | Problem {
+  const draft = planAll(ground.world, wishes)
+  const left = (ids: readonly { id: string; reason: "protected" | "not_expressible" }[]) =>
+    ids.map(({ id, reason }) => targetOf(ground, null, id, reason, false))
+  if (!("refused" in draft)) return { draft, targets: inOrder([...targetsOf(ground, draft), ...left(leftOut)]) }
+  const inexpressible = new Set(
+    draft.refused.filter(({ problem }) => problem.kind === "id_not_expressible").map(({ wish }) => wish.id),
+  )
+  if (!loose || inexpressible.size < draft.refused.length || inexpressible.size === 0)
+    return refusedChange(ground, draft.refused)
+  return changing(ground, {
+    wishes: wishes.filter(({ id }) => !inexpressible.has(id)),
+    leftOut: [...leftOut, ...[...inexpressible].map((id) => ({ id, reason: "not_expressible" as const }))],
+    loose,
+  })
 }
 
-function worldOf(scene: Scene, sidecar: Sidecar, wish: Wish): World {
+const SHOWN = 20
+
+function refusedChange({ scene, caller }: Ground, refused: readonly Refused[]): Problem {
+  const [first, second] = refused
+  if (!first) throw new Error("a refused change names what it refuses")
+  const { host } = scene
+  const { file, dialect } = placeFor(scene, first.wish.id)
+  const text = manualRules(dialect, [first.wish.id], first.wish.effect)
+  const problem = refusal(first.problem, first.wish, caller.id, host, { file, text })
+  if (!second) return problem
+  const all = refused.map(({ wish, problem: { kind } }) => ({ id: wish.id, code: kind }))
+  return {
+    ...problem,
+    data: {
+      ...problem.data,
+      refused: all.slice(0, SHOWN),
+      ...(all.length > SHOWN && { refusedTruncated: { shown: SHOWN, total: all.length } }),
+    },
+  }
+}
+
+/** Where a person would write a rule for an id by hand. */
+export function placeFor(scene: Scene, id?: string) {
   const { host, observation } = scene
-  const files = globalFiles(host, observation)
+  const { file } = targetFile(host, globalFiles(host, observation), id)
+  return { file: file.path, dialect: dialectFor(host, file, observation.configJson).dialect }
+}
+
+function scopeProblem(scene: Scene, request: Request, agent: string, wishes: readonly Wish[]): Problem {
+  const names = scene.agents.map(({ id }) => id)
+  if (!names.includes(agent)) return agentNotFound(agent, nearNames(agent, names))
+  const ids = wishes.map(({ id }) => id)
+  const { file, dialect } = placeFor(scene, ids[0])
+  const text = manualAgentRule(dialect, agent, ids, wishes[0]?.effect ?? "deny")
+  return scopeUnsupported(request.action, agent, { file, text })
+}
+
+const targetsOf = (ground: Ground, draft: Draft): Target[] =>
+  draft.targets.flatMap((target) =>
+    idsOf(target.wish).map((id) => targetOf(ground, draft, id, reasonOf(ground, target), target.reason !== null)),
+  )
+
+function targetOf(ground: Ground, draft: Draft | null, id: string, reason: Reason, changed: boolean): Target {
+  const outcome = draft?.outcomes.find(({ agent }) => agent.id === ground.caller.id)
+  const before = outcome ? decide(outcome.before, id).effect : decide(ground.caller.now, id).effect
+  return {
+    id,
+    path: ground.scene.skills.find((skill) => skill.id === id)?.path ?? null,
+    before,
+    after: outcome ? decide(outcome.after, id).effect : before,
+    reason,
+    changed,
+  }
+}
+
+function reasonOf({ caller }: Ground, { wish, reason }: PlannedTarget): Reason {
+  if (reason !== null) return reason
+  if (wish.effect === "allow") return "already_enabled"
+  return deniedByHost(caller, wish.id) ? "already_denied_by_agent" : "already_disabled"
+}
+
+const inOrder = (targets: readonly Target[]): Target[] => [...targets].sort((a, b) => compareIds(a.id, b.id))
+
+function worldOf(scene: Scene, sidecar: Sidecar): World {
+  const { host, observation } = scene
   return {
     generation: host.generation,
     agents: scene.agents.map((agent) => ({
       id: agent.id,
       hidden: agent.hidden,
-      deniedByHost: deniedByHost(agent, wish.id),
+      deniedByHost: deniedByHost(agent, ""),
     })),
     caller: scene.caller?.id ?? "",
     skills: scene.skills.flatMap((skill) => skill.id ?? []),
-    files,
+    files: globalFiles(host, observation),
     records: sidecar.records,
+    read: (file, text) => observation.read(file.name, text),
     dialectsFor: (file) => dialectsFor(host, file, observation.configJson),
     preference: (candidates) => preferredFiles(host, candidates),
     rulesets: (texts) => rulesetsAfter(scene, texts),
@@ -108,8 +194,8 @@ function worldOf(scene: Scene, sidecar: Sidecar, wish: Wish): World {
 }
 
 /** What would stop the write is said in the rehearsal already. */
-async function fileObstacle(plan: Plan): Promise<Problem | null> {
-  for (const { file } of plan.changes) {
+async function fileObstacle(draft: Draft): Promise<Problem | null> {
+  for (const { file } of draft.changes) {
     const found = await writeObstacle(file.path)
     if (found) return fileProblem(found)
   }

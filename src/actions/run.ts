@@ -27,6 +27,8 @@ async function perform(host: Host, input: unknown): Promise<Outcome | Problem> {
     inspect: (call) => inspect(host, call, notices),
     disable: (call) => change(host, call),
     enable: (call) => change(host, call),
+    undo: (call) => change(host, call),
+    reconcile: (call) => change(host, call),
   }
   return actions[request.action](request)
 }

@@ -1,10 +1,11 @@
 import { readdir, readFile, unlink } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
+import { replaceRecords } from "../core/sidecar.ts"
 import { hashOf, isFileProblem, readConfigFile, replaceConfigFile, TEMPORARY } from "../files/config-file.ts"
 import { appendJournal, type Intent, unfinishedChanges } from "../files/journal.ts"
 import { SIDECAR_NAME } from "../files/locations.ts"
 import type { Host } from "./ports.ts"
-import { readSidecar, replaceRecords, writeSidecar } from "./records.ts"
+import { readSidecar, writeSidecar } from "./records.ts"
 
 /**
  * Finishes or takes back what a crash left behind, under the lock: a change whose files all hold the new text gets its
@@ -21,18 +22,16 @@ export async function settle(host: Host): Promise<void> {
   await removeTemporaries(host)
 }
 
-const concerns = (host: Host, intent: Intent): boolean =>
-  intent.files.every(({ path }) => dirname(path) === host.configDirectory)
+const concerns = (host: Host, intent: Intent): boolean => intent.configDirectory === host.configDirectory
 
 /** True when the change stands. A file that someone edited since is judged by whether our text is still in it. */
 async function settleFiles(intent: Intent): Promise<boolean> {
   const found = await Promise.all(
-    intent.files.map(async (file, index) => {
+    intent.files.map(async (file) => {
       const now = await readConfigFile(file.path)
       const text = isFileProblem(now) ? null : now.text
-      const inverse = intent.inverse[index]
-      const edited =
-        text !== null && inverse !== undefined && inverse.inserted !== "" && text.includes(inverse.inserted)
+      const inserted = intent.inverse.findLast((inverse) => inverse.file === file.path)?.inserted ?? ""
+      const edited = text !== null && inserted !== "" && text.includes(inserted)
       return { file, text, stands: hashOf(text) === file.after || (hashOf(text) !== file.before && edited) }
     }),
   )

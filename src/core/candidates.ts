@@ -30,6 +30,9 @@ export type ChangeReason =
   | "rule_removed"
   | "allow_added"
   | "previous_restored"
+  | "undone"
+  | "record_dropped"
+  | "record_added"
 
 /** One way to bring the wish about. */
 export interface Candidate {
@@ -110,6 +113,12 @@ function* inPlace(world: World, wish: Wish, exact: readonly Found[], reason: Cha
       rule: { effect: wish.effect, ...placeOf(file, before, rule) },
     }
   }
+}
+
+/** Takes all these exact rules for an id out, whatever they say. */
+export function takeOut(world: World, id: string, exact: readonly Found[]): FileChange[] | FileFault {
+  const fault = exact.map(({ file }) => faultOf(file, id)).find((problem) => problem !== null)
+  return fault ?? strip(world, { id, effect: "allow" }, exact, () => true)
 }
 
 function withoutExact(world: World, wish: Wish, exact: readonly Found[]): Candidate {

@@ -12,7 +12,7 @@ export interface Decision {
 export interface Ruleset<R extends Rule = Rule> {
   readonly rules: readonly R[]
   /** The rules whose action pattern covers the action, in order. */
-  readonly skillRules: readonly Candidate[]
+  readonly relevant: readonly Candidate[]
   /** Those of them that name one resource: the last one for each. */
   readonly literals: ReadonlyMap<string, number>
   /** The others, the last one first. */
@@ -32,15 +32,15 @@ export const speaksOfSkills = (rule: Rule): boolean => speaksOf(rule, "skill")
 
 /** Compiles the rules for the resources of one action; skills, unless another one is named. */
 export function compileRuleset<R extends Rule>(rules: readonly R[], action = "skill"): Ruleset<R> {
-  const skillRules = rules.flatMap((rule, index) =>
+  const relevant = rules.flatMap((rule, index) =>
     speaksOf(rule, action) ? [{ index, resource: matcher(rule.resource) }] : [],
   )
   const literal = ({ resource }: Candidate): boolean => isLiteral(resource.pattern)
   return {
     rules,
-    skillRules,
-    literals: new Map(skillRules.filter(literal).map(({ index, resource }) => [slashed(resource.pattern), index])),
-    patterns: skillRules.filter((rule) => !literal(rule)).toReversed(),
+    relevant,
+    literals: new Map(relevant.filter(literal).map(({ index, resource }) => [slashed(resource.pattern), index])),
+    patterns: relevant.filter((rule) => !literal(rule)).toReversed(),
   }
 }
 
@@ -57,11 +57,11 @@ export function decide(ruleset: Ruleset, skill: string): Decision {
 
 /** Indexes of all rules that match, in order; the last one decides. */
 export const trace = (ruleset: Ruleset, skill: string): readonly number[] =>
-  ruleset.skillRules.filter((rule) => rule.resource.matches(skill)).map((rule) => rule.index)
+  ruleset.relevant.filter((rule) => rule.resource.matches(skill)).map((rule) => rule.index)
 
 /** Both hosts take the `skill` tool from an agent whose last rule for it is the pattern `*` with `deny`. */
 export function hasSkillTool(ruleset: Ruleset): boolean {
-  const last = ruleset.skillRules.at(-1)
+  const last = ruleset.relevant.at(-1)
   return !(last && last.resource.pattern === "*" && effectAt(ruleset, last.index) === "deny")
 }
 

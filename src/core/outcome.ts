@@ -1,7 +1,7 @@
 import { compileRuleset, decide, type Ruleset } from "./evaluate.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
-import { compilePattern } from "./wildcard.ts"
-import type { PlannedAgent, Wish, World } from "./world.ts"
+import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
+import { idsOf, type PlannedAgent, type Wish, type World } from "./world.ts"
 
 type Located = readonly LocatedRule[]
 export type Rulesets = ReadonlyMap<string, Ruleset<LocatedRule>>
@@ -49,35 +49,47 @@ export const outcomesOf = (world: World, before: Rulesets, after: Rulesets): Age
     return was && becomes ? [{ agent, before: was, after: becomes }] : []
   })
 
-/** The agents for which the skill does not have the wished effect, with the rule that wins instead. */
+/** The agents for which a skill does not have the wished effect, with the rule that wins instead. */
 export const blockedFor = (agents: readonly PlannedAgent[], rulesets: Rulesets, wish: Wish): Blocked[] =>
   agents.flatMap((agent) => {
     const ruleset = rulesets.get(agent.id)
     if (!ruleset) return []
-    const { effect, rule } = decide(ruleset, wish.id)
-    return effect === wish.effect ? [] : [{ agent: agent.id, effect, rule: ruleset.rules[rule ?? -1] ?? null }]
+    const other = idsOf(wish)
+      .map((id) => decide(ruleset, id))
+      .find(({ effect }) => effect !== wish.effect)
+    return other ? [{ agent: agent.id, effect: other.effect, rule: ruleset.rules[other.rule ?? -1] ?? null }] : []
   })
 
-export function effectIn(rulesets: Rulesets, agent: PlannedAgent, { id }: Wish): Effect {
+export function effectsIn(rulesets: Rulesets, agent: PlannedAgent, wish: Wish): Effect[] {
   const ruleset = rulesets.get(agent.id)
-  return ruleset ? decide(ruleset, id).effect : "ask"
+  return idsOf(wish).map((id) => (ruleset ? decide(ruleset, id).effect : "ask"))
 }
 
 /** An id that no registry holds: what happens to it happens to every skill that is installed later. */
 const PROBE = "skill-management-probe"
 
-/** What else would change for any agent: other registered skills, and ids that may be registered later. */
-export function sideEffectsOf(world: World, wish: Wish, before: Rulesets, after: Rulesets): SideEffect[] {
-  const target = compilePattern(wish.id)
-  const ids = [...new Set([...world.skills, PROBE, ...probes(before), ...probes(after)])].filter(
-    (id) => !target.matches(id),
+/**
+ * What else would change for any agent: other registered skills, and ids that may be registered later. `targets` are
+ * the ids or patterns that are meant to change.
+ */
+export function sideEffectsOf(
+  world: World,
+  targets: readonly string[],
+  before: Rulesets,
+  after: Rulesets,
+): SideEffect[] {
+  const named = new Set(targets.map(slashed))
+  const patterns = targets.filter((target) => !isLiteral(target)).map(compilePattern)
+  const registered = new Set(world.skills)
+  const ids = [...new Set([...registered, PROBE, ...probes(before), ...probes(after)])].filter(
+    (id) => !named.has(slashed(id)) && !patterns.some((pattern) => pattern.matches(id)),
   )
   return outcomesOf(world, before, after).flatMap((outcome) =>
     ids.flatMap((id) => {
       const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
       // An id made from a pattern names no skill, and the pattern may come from a reference.
-      const named = world.skills.includes(id) || id === PROBE ? id : LATER
-      return was === becomes ? [] : [{ agent: outcome.agent.id, id: named, before: was, after: becomes }]
+      const shown = registered.has(id) || id === PROBE ? id : LATER
+      return was === becomes ? [] : [{ agent: outcome.agent.id, id: shown, before: was, after: becomes }]
     }),
   )
 }
@@ -87,6 +99,6 @@ const LATER = "(not installed)"
 
 /** One id for each pattern that rules use: a rule for skills that are not there yet may not change either. */
 const probes = (rulesets: Rulesets): string[] =>
-  [...rulesets.values()].flatMap(({ skillRules }) =>
-    skillRules.map(({ resource }) => resource.pattern.replaceAll("*", PROBE).replaceAll("?", "x")),
+  [...rulesets.values()].flatMap(({ relevant }) =>
+    relevant.map(({ resource }) => resource.pattern.replaceAll("*", PROBE).replaceAll("?", "x")),
   )

@@ -4,7 +4,7 @@ import {
   type Blocked,
   blockedFor,
   compileAll,
-  effectIn,
+  effectsIn,
   firstOf,
   outcomesOf,
   type Readings,
@@ -13,7 +13,7 @@ import {
 } from "./outcome.ts"
 import type { Effect } from "./rule.ts"
 import { compilePattern } from "./wildcard.ts"
-import type { PlannedAgent, Wish, World } from "./world.ts"
+import { idsOf, type PlannedAgent, type Wish, type World } from "./world.ts"
 
 export type { FileChange } from "./candidates.ts"
 
@@ -21,6 +21,8 @@ export interface Plan extends Candidate {
   readonly outcomes: readonly AgentOutcome[]
   /** Agents in reach that a rule from elsewhere keeps from the wish. */
   readonly unreached: readonly Blocked[]
+  /** The rules afterwards, where the next change begins. */
+  readonly after: Readings
 }
 
 export type PlanProblem =
@@ -46,20 +48,19 @@ export type PlanResult =
   | { readonly kind: "unchanged"; readonly outcomes: readonly AgentOutcome[]; readonly unreached: readonly Blocked[] }
   | PlanProblem
 
-/** Works out the smallest edit that fulfils the wish and touches nothing else, or says why there is none. Pure. */
-export function planChange(world: World, wish: Wish): PlanResult {
-  const broken = world.files.find((file) => file.text?.error)
-  if (broken?.text?.error) return { kind: "config_unparsable", file: broken.name, ...broken.text.error }
-  const refused = world.files.find((file) => file.fault)
-  if (refused?.fault) return { kind: "config_unsupported", file: refused.name, ...refused.fault }
-  const hits = world.skills.filter((id) => id !== wish.id && compilePattern(wish.id).matches(id))
+/**
+ * Works out the smallest edit that fulfils the wish and touches nothing else, or says why there is none. Pure.
+ * `start` are the world's rules, where they are known already.
+ */
+export function planChange(world: World, wish: Wish, start = compileAll(world.rulesets(new Map()))): PlanResult {
+  const broken = worldProblem(world, start)
+  if (broken) return broken
+  const named = compilePattern(wish.id)
+  const meant = new Set(idsOf(wish))
+  const hits = world.skills.filter((id) => !meant.has(id) && named.matches(id))
   if (hits.length > 0 || !canBeNamed(world, wish.id)) return { kind: "id_not_expressible", hits }
 
-  const start = compileAll(world.rulesets(new Map()))
   const known = firstOf(start)
-  const unknown = world.agents.filter((agent) => !known.has(agent.id)).map((agent) => agent.id)
-  if (unknown.includes(world.caller) || known.size === 0) return { kind: "prediction_failed", agents: unknown }
-
   const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && known.has(agent.id))
   const exact = findExact(world.files, wish.id)
   const idle = outcomesOf(world, known, known)
@@ -80,6 +81,18 @@ export function planChange(world: World, wish: Wish): PlanResult {
     : { kind: "not_effective", blocked: open, sideEffects }
 }
 
+/** What stands in the way of any change: a file that the host could not read, or a host that we cannot foresee. */
+export function worldProblem(world: World, start = compileAll(world.rulesets(new Map()))): PlanProblem | null {
+  const broken = world.files.find((file) => file.text?.error)
+  if (broken?.text?.error) return { kind: "config_unparsable", file: broken.name, ...broken.text.error }
+  const refused = world.files.find((file) => file.fault)
+  if (refused?.fault) return { kind: "config_unsupported", file: refused.name, ...refused.fault }
+  const known = firstOf(start)
+  const unknown = world.agents.filter((agent) => !known.has(agent.id)).map((agent) => agent.id)
+  const blind = unknown.includes(world.caller) || known.size === 0
+  return blind ? { kind: "prediction_failed", agents: unknown } : null
+}
+
 interface Situation {
   readonly start: Readings
   readonly reach: readonly PlannedAgent[]
@@ -98,6 +111,7 @@ function tryAll(world: World, wish: Wish, exact: readonly Found[], { start, reac
   const before = firstOf(start)
   let best: Trial["best"] = null
   let sideEffects: Trial["sideEffects"] = []
+  const targets = [wish.id]
   let fault: Trial["fault"] = null
   for (const candidate of candidates(world, wish, exact)) {
     if ("kind" in candidate) {
@@ -107,21 +121,23 @@ function tryAll(world: World, wish: Wish, exact: readonly Found[], { start, reac
     if (candidate.changes.length === 0) continue
     const texts = new Map(candidate.changes.map((change) => [change.file.name, change.after]))
     const after = compileAll(world.rulesets(texts))
-    const harm = start.flatMap((was, model) => sideEffectsOf(world, wish, was, after[model] ?? was))
+    const harm = start.flatMap((was, model) => sideEffectsOf(world, targets, was, after[model] ?? was))
     if (harm.length > 0) {
       if (sideEffects.length === 0) sideEffects = harm
       continue
     }
-    const still = reach.filter((agent) => effectIn(before, agent, wish) === effectIn(firstOf(after), agent, wish))
+    const still = reach.filter((agent) => same(effectsIn(before, agent, wish), effectsIn(firstOf(after), agent, wish)))
     if (open.length > 0 && still.length === reach.length) continue
     const missed = unserved(reach, after, wish, candidate.accepts).length
     if (best && missed >= best.missed) continue
     const unreached = unserved(still, after, wish, exactly(wish))
-    best = { ...candidate, missed, outcomes: outcomesOf(world, before, firstOf(after)), unreached }
+    best = { ...candidate, missed, outcomes: outcomesOf(world, before, firstOf(after)), unreached, after }
     if (missed === 0) break
   }
   return { best, sideEffects, fault }
 }
+
+const same = (a: readonly Effect[], b: readonly Effect[]): boolean => a.every((effect, i) => effect === b[i])
 
 /** Not in the top level of a global file, the only place that this tool writes to. */
 const standsElsewhere = ({ rule }: Blocked): boolean =>
@@ -136,7 +152,7 @@ function unserved(
 ): Blocked[] {
   const blocked = readings.flatMap((rulesets) =>
     blockedFor(
-      agents.filter((agent) => !accepts(effectIn(rulesets, agent, wish))),
+      agents.filter((agent) => !effectsIn(rulesets, agent, wish).every(accepts)),
       rulesets,
       wish,
     ),

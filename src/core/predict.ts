@@ -1,11 +1,11 @@
 import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
 import { type AgentSections, type LayerDocument, ownMap } from "./document.ts"
-import { speaksOfSkills } from "./evaluate.ts"
+import { speaksOf, speaksOfSkills } from "./evaluate.ts"
 import { type LocatedRule, type Rule, sameRule } from "./rule.ts"
 
 /**
- * What the configuration adds to each agent's rules. Only rules that can speak about skills are kept: other plugins
- * and the host change the rest, and it decides nothing here.
+ * What the configuration adds to each agent's rules. Only rules that can speak about one action are kept, `skill`
+ * unless another is named: other plugins and the host change the rest, and it decides nothing here.
  */
 export interface Model {
   /** The rules that the configuration puts at the end of this agent's ruleset. */
@@ -17,15 +17,20 @@ export interface Model {
 }
 
 const none: PermissionMap = new Map()
-const skillRules = (rules: readonly LocatedRule[]): readonly LocatedRule[] => rules.filter(speaksOfSkills)
+const rulesFor = (action: string, rules: readonly LocatedRule[]): readonly LocatedRule[] =>
+  rules.filter((rule) => speaksOf(rule, action))
 
 /**
  * OpenCode 1 (read in the code of 1.18.34, confirmed on the host): all layers merge into one config, deeply, a key
  * keeping its first place; top-level `tools` then lie below the merged `permission`; `mode` lies above `agent`.
  * Every agent's ruleset ends with the top-level rules, then its own.
  */
-export function modelOpenCode1(layers: readonly LayerDocument[], home: string): Model {
-  const rulesOf = (map: PermissionMap) => skillRules(mapRules(map, (pattern) => expandHome(pattern, home)))
+export function modelOpenCode1(layers: readonly LayerDocument[], home: string, action = "skill"): Model {
+  const rulesOf = (map: PermissionMap) =>
+    rulesFor(
+      action,
+      mapRules(map, (pattern) => expandHome(pattern, home)),
+    )
   const top = rulesOf(mergeTop(layers))
   const own = new Map<string, PermissionMap>()
   for (const key of ["agent", "mode"] as const)
@@ -61,16 +66,20 @@ export const READINGS = ["by-section", "by-document"] as const
 export type Reading = (typeof READINGS)[number]
 
 /** OpenCode 2: every document's top-level rules in document order, then the agent's own in the same order. */
-export function modelOpenCode2(layers: readonly LayerDocument[], reading: Reading): Model {
+export function modelOpenCode2(layers: readonly LayerDocument[], reading: Reading, action = "skill"): Model {
   const read = layers.filter((doc) => reading === "by-section" || doc.problems.length === 0)
-  const top = (docs: readonly LayerDocument[]) => skillRules(docs.flatMap((doc) => topRulesOf(doc, reading)))
+  const top = (docs: readonly LayerDocument[]) =>
+    rulesFor(
+      action,
+      docs.flatMap((doc) => topRulesOf(doc, reading)),
+    )
   const own = (name: string) => {
     let rules: readonly LocatedRule[] = []
     // A disabled agent is gone; one that is mentioned again starts anew.
     for (const doc of read)
       for (const agent of ownSections(doc, name, reading))
         rules = agent.disabled ? [] : [...rules, ...ownRulesOf(agent, doc, reading)]
-    return skillRules(rules)
+    return rulesFor(action, rules)
   }
   const topRules = top(read)
   return {

@@ -1,6 +1,7 @@
 import type { CreatedSection } from "./dialect/section.ts"
 import { compareIds } from "./order.ts"
 import { type Effect, type Generation, isEffect, type Rule } from "./rule.ts"
+import { compilePattern, isLiteral } from "./wildcard.ts"
 
 export const SIDECAR_VERSION = 1
 
@@ -49,6 +50,16 @@ export function encodeSidecar(records: readonly SidecarRecord[]): string {
 export const recordKey = (record: Pick<SidecarRecord, "generation" | "file" | "id">): string =>
   [record.generation, record.file, record.id].join("\n")
 
+/** A write touches the records of its own targets; all others stay, of other host generations too. */
+export function replaceRecords(
+  records: readonly SidecarRecord[],
+  generation: Generation,
+  ids: readonly string[],
+  fresh: readonly SidecarRecord[],
+): SidecarRecord[] {
+  return [...records.filter((record) => record.generation !== generation || !ids.includes(record.id)), ...fresh]
+}
+
 export interface Consistency {
   readonly staleSidecarIds: readonly string[]
   readonly unrecordedRules: readonly { readonly resource: string; readonly effect: Effect }[]
@@ -57,7 +68,8 @@ export interface Consistency {
 
 /**
  * Compares this generation's records with the skill rules of the global files and the registry:
- * records without a matching rule, skill rules without a record, recorded ids that are no longer registered.
+ * records without a matching rule, skill rules without a record, recorded ids (or patterns) that name no registered
+ * skill any more.
  */
 export function compareSidecar(
   records: readonly SidecarRecord[],
@@ -76,9 +88,12 @@ export function compareSidecar(
     unrecordedRules: rules
       .filter((rule) => !recorded.has(key(rule)))
       .map(({ resource, effect, secret }) => ({ resource: secret ? "…" : resource, effect })),
-    missingFromRegistry: unique(records.map((record) => record.id).filter((id) => !registered.has(id))),
+    missingFromRegistry: unique(records.map((record) => record.id).filter((id) => !names(id, registered))),
   }
 }
+
+const names = (id: string, registered: ReadonlySet<string>): boolean =>
+  registered.has(id) || (!isLiteral(id) && [...registered].some(compilePattern(id).matches))
 
 const unique = (ids: readonly string[]): string[] => [...new Set(ids)].sort(compareIds)
 

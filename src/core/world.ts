@@ -28,6 +28,8 @@ export interface World {
   readonly skills: readonly string[]
   readonly files: readonly GlobalFile[]
   readonly records: readonly SidecarRecord[]
+  /** A global file's text as the host would read it. */
+  read(file: GlobalFile, text: string): ConfigText
   /** The forms in which a new rule may be written into a file, best first. */
   dialectsFor(file: GlobalFile): readonly Dialect[]
   /** Files in the order in which a new rule prefers them. */
@@ -40,7 +42,25 @@ export interface World {
 }
 
 export interface Wish {
+  /** What the rule names: one exact id, or a pattern. */
   readonly id: string
   /** `allow` is enable; `deny` and `ask` are disable. */
   readonly effect: Effect
+  /** For a pattern: the registered ids that it is meant to cover. */
+  readonly covers?: readonly string[]
+}
+
+export const idsOf = (wish: Wish): readonly string[] => wish.covers ?? [wish.id]
+
+/** The world once these texts and records have taken the place of its own. */
+export function worldWith(
+  world: World,
+  texts: ReadonlyMap<string, string | null>,
+  records: readonly SidecarRecord[],
+): World {
+  const files = world.files.map((file) => {
+    const text = texts.get(file.name)
+    return text === undefined ? file : { ...file, text: text === null ? null : world.read(file, text) }
+  })
+  return { ...world, files, records, rulesets: (later) => world.rulesets(new Map([...texts, ...later])) }
 }

@@ -1,19 +1,25 @@
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises"
 import { join } from "node:path"
+import type { Dialect } from "../core/dialect/section.ts"
+import type { Inverse } from "../core/inverse.ts"
 import type { Generation } from "../core/rule.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
+import type { RuleChange } from "../core/take-back.ts"
 import { codeOf } from "./config-file.ts"
 import { writeOwnFile } from "./sidecar-file.ts"
 
 const LINES_KEPT = 1_000
 const BACKUPS_KEPT = 20
 
-/** The text that takes an edit back: in `file`, `inserted` is found and makes way for `replaced`. */
-export interface Inverse {
+/** Takes one edit of a file back, by its text. */
+export interface FileInverse extends Inverse {
   readonly file: string
-  readonly section: string
-  readonly inserted: string
-  readonly replaced: string
+  readonly section: Dialect
+}
+
+/** Takes one rule of a file back, where its text has changed around it. */
+export interface FileRule extends RuleChange {
+  readonly file: string
 }
 
 /** Written and synced before the config is touched. */
@@ -24,13 +30,19 @@ export interface Intent {
   readonly session: string | null
   readonly caller: string | null
   readonly generation: Generation
+  readonly configDirectory: string
   readonly action: string
+  /** The change that this one takes back. */
+  readonly undoes?: string
   readonly targets: readonly string[]
   readonly note?: string
   readonly files: readonly { readonly path: string; readonly before: string | null; readonly after: string | null }[]
-  readonly inverse: readonly Inverse[]
+  /** In the order in which the edits were made. */
+  readonly inverse: readonly FileInverse[]
+  readonly rules: readonly FileRule[]
   readonly backup: readonly string[]
-  /** The sidecar's records for the targets afterwards. */
+  /** The sidecar's records for the targets, before and afterwards. */
+  readonly former: readonly SidecarRecord[]
   readonly records: readonly SidecarRecord[]
 }
 
@@ -66,12 +78,24 @@ export async function appendJournal(state: string, line: JournalLine): Promise<v
   }
 }
 
-/** Changes whose closing line is missing: a crash may have left them half done. */
-export async function unfinishedChanges(state: string): Promise<readonly Intent[]> {
-  const lines = (await readJournalText(state)).split("\n").flatMap(decodeLine)
-  const closed = new Set(lines.filter((line) => line.kind !== "intent").map((line) => line.change))
-  return lines.filter((line): line is Intent => line.kind === "intent" && !closed.has(line.change))
+/** A change as the journal tells it; unfinished while its closing line is missing. */
+export interface Change {
+  readonly intent: Intent
+  readonly state: Closing["kind"] | "unfinished"
 }
+
+/** All changes that the journal still holds, oldest first. */
+export async function readChanges(state: string): Promise<readonly Change[]> {
+  const lines = (await readJournalText(state)).split("\n").flatMap(decodeLine)
+  const closed = new Map(lines.flatMap((line) => (line.kind === "intent" ? [] : [[line.change, line.kind] as const])))
+  return lines.flatMap((line) =>
+    line.kind === "intent" ? [{ intent: line, state: closed.get(line.change) ?? ("unfinished" as const) }] : [],
+  )
+}
+
+/** Changes that a crash may have left half done. */
+export const unfinishedChanges = async (state: string): Promise<readonly Intent[]> =>
+  (await readChanges(state)).filter((change) => change.state === "unfinished").map(({ intent }) => intent)
 
 async function readJournalText(state: string): Promise<string> {
   try {
@@ -82,12 +106,15 @@ async function readJournalText(state: string): Promise<string> {
   }
 }
 
+const LISTS = ["targets", "files", "inverse", "rules", "backup", "former", "records"] as const
+
 /** A line that is not ours, or torn, says nothing. */
 function decodeLine(text: string): JournalLine[] {
   try {
     const line: unknown = JSON.parse(text)
     if (typeof line !== "object" || line === null || !("kind" in line) || !("change" in line)) return []
-    return line.kind === "intent" || line.kind === "done" || line.kind === "undone" ? [line as JournalLine] : []
+    if (line.kind === "done" || line.kind === "undone") return [line as Closing]
+    return line.kind === "intent" && LISTS.every((key) => Array.isArray(Reflect.get(line, key))) ? [line as Intent] : []
   } catch {
     return []
   }

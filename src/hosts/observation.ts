@@ -2,14 +2,15 @@ import { basename, join } from "node:path"
 import type { HostAgent, HostModel, HostSkill, Observation, Texts } from "../actions/ports.ts"
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
-import type { Model } from "../core/predict.ts"
+import { isCatchAll, type Model } from "../core/predict.ts"
 import { configTextOf, documentOf, type Source } from "./sources.ts"
 
-type MakeModel = (layers: readonly LayerDocument[]) => Model
+type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
 
 /** The layers on disk at one moment: those above the global files are parsed once, however many edits are tried. */
 export interface Layers {
   readonly globals: ReadonlyMap<string, ConfigText | null>
+  read(name: string, text: string): ConfigText
   /** All layers, low to high, with these texts in place of the global files' own. */
   documents(texts: Texts): readonly LayerDocument[]
 }
@@ -33,7 +34,7 @@ export function layersOf(
     const source = byName.get(name)
     return [name, source ? configTextOf(source) : null] as const
   })
-  return { globals: new Map(texts), documents }
+  return { globals: new Map(texts), read: (_, text) => configTextOf({ text, directory }), documents }
 }
 
 /** Joins what the host says with the layers, read in one way or more. `loaded` null: the host has loaded them as they are. */
@@ -53,7 +54,13 @@ export function observation(given: {
   })
   const [first, ...others] = given.models
   const model = hostModel(first)
+  const users = loaded.filter((document) => document.layer !== "project")
   return {
+    read: layers.read,
+    withoutProject: (agent, action) => {
+      const end = agent.rules.findIndex((rule) => !isCatchAll(rule))
+      return [...agent.rules.slice(0, end < 0 ? undefined : end), ...first(users, action).tail(agent.id)]
+    },
     agents: given.agents,
     skills: given.skills,
     globals: layers.globals,

@@ -1,8 +1,52 @@
+import { isDeepStrictEqual } from "node:util"
+import { getNodeValue } from "jsonc-parser"
 import type { PluginOptions } from "../actions/ports.ts"
-import { isRecord } from "./values.ts"
+import { member } from "../core/config-text.ts"
+import { configTextOf, type Source } from "./sources.ts"
+import { isRecord, text } from "./values.ts"
 
-/** The plugin's options in the host's config; what is not understood counts as not given. */
-export function decodeOptions(options: unknown): PluginOptions {
-  const dialect = isRecord(options) ? options.dialect : undefined
-  return { dialect: dialect === "permission" || dialect === "permissions" ? dialect : "auto" }
+/** How this plugin is named in a config, whatever the way it is installed. */
+const PACKAGE = "opencode-skill-management"
+
+/**
+ * The plugin's options. A host hands over those of one config entry and does not say which; a project's entry may only
+ * tighten what the user's own say. What is not understood counts as not given.
+ */
+export function decodeOptions(given: unknown, sources: readonly Source[]): PluginOptions {
+  const entries = sources.flatMap(entriesOf)
+  const handed = entries.filter(({ options }) => isDeepStrictEqual(options, given))
+  const project = handed.length > 0 && handed.every(({ layer }) => layer === "project")
+  const users = entries.filter(({ layer, ours }) => ours && layer !== "project").map(({ options }) => options)
+  const all = [...users, given].map(decode)
+  return {
+    dialect: (project ? users.map(decode) : [decode(given)]).at(-1)?.dialect ?? "auto",
+    writes: all.some(({ writes }) => writes === "operator") ? "operator" : "agent",
+    protect: [...new Set(all.flatMap(({ protect }) => protect))],
+  }
 }
+
+function decode(options: unknown): PluginOptions {
+  const { dialect, writes, protect } = isRecord(options) ? options : {}
+  return {
+    dialect: dialect === "permission" || dialect === "permissions" ? dialect : "auto",
+    writes: writes === "operator" ? "operator" : "agent",
+    protect: Array.isArray(protect) ? protect.filter((pattern) => typeof pattern === "string") : [],
+  }
+}
+
+/** The plugin entries of one config that carry options: `[name, options]`, or `{package, options}` on OpenCode 2. */
+function entriesOf(source: Source) {
+  if (source.form !== "config") return []
+  const { tree } = configTextOf(source)
+  return ["plugin", "plugins"].flatMap((key) => {
+    const list: unknown = getNodeValue(member(tree, key) ?? EMPTY)
+    return (Array.isArray(list) ? list : []).flatMap((entry: unknown) => {
+      const [name, options] = Array.isArray(entry) ? entry : isRecord(entry) ? [entry.package, entry.options] : [entry]
+      return options === undefined
+        ? []
+        : [{ layer: source.layer, ours: text(name)?.includes(PACKAGE) ?? false, options: options as unknown }]
+    })
+  })
+}
+
+const EMPTY = { type: "array", offset: 0, length: 0, children: [] } satisfies Parameters<typeof getNodeValue>[0]

@@ -173,12 +173,22 @@ const inspectFields = {
 
 const place = object({ effect, origin })
 
+const reason = { type: "string", enum: REASONS } as const
+const target = object({ id: string, before: effect, after: effect, changed: boolean, reason })
+
+const resultFields = {
+  verification: object({ method: oneOf("host", "simulated", "none"), ok: boolean, detail: string }),
+  takesEffect: oneOf("now", "restart"),
+  backup: nullable(string),
+  sidecar: object({ file: string, written: boolean }),
+  change: nullable(string),
+} as const
+
 const changeFields = {
   changed: boolean,
-  reason: nullable({ type: "string", enum: REASONS }),
-  targets: array(
-    object({ id: string, before: effect, after: effect, changed: boolean, reason: { type: "string", enum: REASONS } }),
-  ),
+  reason: nullable(reason),
+  targets: array(target),
+  targetsTruncated: truncated,
   before: effect,
   after: effect,
   diff: string,
@@ -192,11 +202,13 @@ const changeFields = {
         before: effect,
         after: effect,
         ids: strings,
+        idsTruncated: truncated,
         count: integer,
         tokens: numbersByName,
         skillTool: boolean,
       },
       "agentsTruncated",
+      "idsTruncated",
       "skillTool",
     ),
   ),
@@ -204,30 +216,62 @@ const changeFields = {
   unaffectedTruncated: truncated,
   unpredicted: strings,
   unpredictedTruncated: truncated,
-  verification: object({ method: oneOf("host", "simulated", "none"), ok: boolean, detail: string }),
-  takesEffect: oneOf("now", "restart"),
-  backup: nullable(string),
-  sidecar: object({ file: string, written: boolean }),
-  change: nullable(string),
+  ...resultFields,
+  plan: object({ token: string, count: integer }),
 } as const
+
+/** With a plan an answer is short: counts, and the targets that were left as they were. */
+const applyFields = {
+  changed: boolean,
+  reason: nullable(reason),
+  counts: object({ targets: integer, changed: integer, unchanged: integer }),
+  targets: array(target),
+  targetsTruncated: truncated,
+  tokens: numbersByName,
+  ...resultFields,
+} as const
+
+const pastChange = object(
+  {
+    change: string,
+    time: string,
+    action: string,
+    targets: strings,
+    targetsTruncated: truncated,
+    note: string,
+    undoneBy: string,
+  },
+  "targetsTruncated",
+  "note",
+  "undoneBy",
+)
 
 const listBody = object(listFields, "config", "sidecar", "consistency")
 const inspectBody = object(inspectFields, "rulesTruncated", "agentsTruncated")
-const disableBody = object(changeFields, "diffTruncated", "unaffectedTruncated", "unpredictedTruncated")
-const enableBody = object(
-  { ...changeFields, location: nullable(string), rule: nullable(place) },
+/** `before` and `after` are the caller's effects on one target; `plan` stands in a rehearsal. */
+const OPTIONAL = [
+  "targetsTruncated",
+  "before",
+  "after",
   "diffTruncated",
   "unaffectedTruncated",
   "unpredictedTruncated",
-)
+  "plan",
+] as const
+const changeBody = object(changeFields, ...OPTIONAL)
+const enableBody = object({ ...changeFields, location: nullable(string), rule: nullable(place) }, ...OPTIONAL)
+const undoBody = object({ ...changeFields, undoes: string, changes: array(pastChange) }, ...OPTIONAL, "changes")
+const applyBody = object(applyFields, "targetsTruncated")
 
 export type Notice = FromSchema<typeof envelope.notices.items>
 export type Next = FromSchema<typeof envelope.next.items>
 export type Row = FromSchema<typeof rowSchema>
 export type ListBody = FromSchema<typeof listBody>
 export type InspectBody = FromSchema<typeof inspectBody>
-export type DisableBody = FromSchema<typeof disableBody>
+export type ChangeBody = FromSchema<typeof changeBody>
 export type EnableBody = FromSchema<typeof enableBody>
+export type UndoBody = FromSchema<typeof undoBody>
+export type ApplyBody = FromSchema<typeof applyBody>
 
 /** A whole answer: the envelope around an action's own fields. `ok: true` carries no error, `ok: false` always one. */
 const answer = (action: Action, body: { properties: Record<string, unknown>; required: readonly string[] }) => ({
@@ -255,8 +299,13 @@ export const answerSchema = {
   anyOf: [
     answer("list", listBody),
     answer("inspect", inspectBody),
-    answer("disable", disableBody),
+    answer("disable", changeBody),
     answer("enable", enableBody),
+    answer("undo", undoBody),
+    answer("reconcile", changeBody),
+    answer("disable", applyBody),
+    answer("enable", applyBody),
+    answer("reconcile", applyBody),
     failure,
   ],
 }

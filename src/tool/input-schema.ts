@@ -1,15 +1,26 @@
 import { EFFECTS } from "../core/rule.ts"
-import { ROW_FIELDS, SCOPES, SOURCES, STATES } from "./vocabulary.ts"
+import { FINDINGS, ROW_FIELDS, SCOPES, SOURCES, STATES } from "./vocabulary.ts"
 
-export const ACTIONS = ["list", "inspect", "disable", "enable"] as const
+export const ACTIONS = ["list", "inspect", "disable", "enable", "undo", "reconcile"] as const
 export type Action = (typeof ACTIONS)[number]
 
-export const isWriting = (action: Action): boolean => action === "disable" || action === "enable"
+export const isWriting = (action: Action): boolean => action !== "list" && action !== "inspect"
 
-const pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
-const text = (maxLength: number, description: string) => ({ type: "string", maxLength, pattern, description }) as const
+/** No control characters. */
+export const PLAIN_TEXT = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
+const text = (maxLength: number, description: string) =>
+  ({ type: "string", maxLength, pattern: PLAIN_TEXT, description }) as const
 
-const named = (description: string) => ({ ...text(256, description), minLength: 1 }) as const
+const nonEmpty = (description?: string) =>
+  ({ type: "string", minLength: 1, maxLength: 256, pattern: PLAIN_TEXT, ...(description && { description }) }) as const
+
+const traits = {
+  source: { type: "string", enum: SOURCES },
+  scope: { type: "string", enum: SCOPES },
+  state: { type: "string", enum: [...STATES, ...EFFECTS.filter((effect) => effect !== "ask")] },
+  path: text(256, "Pattern over the path"),
+} as const
+const finding = { finding: { type: "string", enum: FINDINGS } } as const
 
 /**
  * Every field of the tool's input: its schema and the actions that use it. The published schema, the one handed to a
@@ -17,31 +28,56 @@ const named = (description: string) => ({ ...text(256, description), minLength: 
  */
 export const FIELDS = {
   action: { schema: { type: "string", enum: ACTIONS, description: "What to do" }, usedBy: ACTIONS },
-  id: { schema: named("Exact skill id"), usedBy: ["inspect", "disable", "enable"] },
-  name: { schema: named("Skill name, when the id is not known"), usedBy: ["inspect", "disable", "enable"] },
-  match: { schema: text(256, "Pattern over ids: * any run, ? one character"), usedBy: ["list"] },
+  id: { schema: nonEmpty("Exact skill id"), usedBy: ["inspect", "disable", "enable"] },
+  name: { schema: nonEmpty("When the id is not known"), usedBy: ["inspect", "disable", "enable"] },
+  ids: {
+    schema: {
+      type: "array",
+      items: nonEmpty(),
+      minItems: 1,
+      maxItems: 500,
+      description: "Several ids",
+    },
+    usedBy: ["disable", "enable"],
+  },
+  match: {
+    schema: { ...text(256, "Pattern over ids: *, ?"), minLength: 1 },
+    usedBy: ["list", "disable", "enable"],
+  },
   where: {
     schema: {
       type: "object",
-      description: "Only skills with these traits",
-      properties: {
-        source: { type: "string", enum: SOURCES },
-        scope: { type: "string", enum: SCOPES },
-        state: { type: "string", enum: [...STATES, ...EFFECTS.filter((effect) => effect !== "ask")] },
-        path: text(256, "Pattern over the file's path"),
-      },
+      description: "Traits; reconcile: finding",
+      properties: { ...traits, ...finding },
       minProperties: 1,
       additionalProperties: false,
     },
-    usedBy: ["list"],
+    usedBy: ["list", "disable", "enable", "reconcile"],
   },
-  query: { schema: text(120, "Words in id, name, description or path"), usedBy: ["list"] },
+  query: { schema: text(120, "Text in id, name, description or path"), usedBy: ["list"] },
   effect: {
-    schema: { type: "string", enum: ["deny", "ask"], description: "disable: deny hides (default), ask asks first" },
+    schema: { type: "string", enum: ["deny", "ask"], description: "deny hides, ask asks first" },
     usedBy: ["disable"],
   },
-  agent: { schema: text(256, "Look through this agent's eyes"), usedBy: ["list", "inspect"] },
-  dryRun: { schema: { type: "boolean", description: "Show the change, write nothing" }, usedBy: ["disable", "enable"] },
+  rule: {
+    schema: { type: "string", enum: ["exact", "pattern"], description: "pattern: match as one rule" },
+    usedBy: ["disable"],
+  },
+  agent: { schema: text(256, "As this agent sees it"), usedBy: ["list", "inspect"] },
+  dryRun: {
+    schema: { type: "boolean", description: "Rehearse only" },
+    usedBy: ["disable", "enable", "undo", "reconcile"],
+  },
+  plan: {
+    schema: {
+      type: "string",
+      maxLength: 67,
+      pattern: "^[\\w-]{16}(\\.[\\w-]{16}){3}$",
+      description: "plan.token",
+    },
+    usedBy: ["disable", "enable", "reconcile"],
+  },
+  change: { schema: text(64, "undo: which; default the newest"), usedBy: ["undo"] },
   note: { schema: text(200, "Why"), usedBy: ["disable", "enable"] },
   limit: {
     schema: { type: "integer", minimum: 0, maximum: 500, description: "Rows; 0: summary only" },
@@ -56,7 +92,7 @@ export const FIELDS = {
     },
     usedBy: ["list"],
   },
-  cursor: { schema: text(2048, "page.nextCursor of the page before"), usedBy: ["list"] },
+  cursor: { schema: text(2048, "page.nextCursor"), usedBy: ["list"] },
 } as const satisfies Record<string, { schema: object; usedBy: readonly Action[] }>
 
 export type Field = keyof typeof FIELDS
@@ -66,9 +102,36 @@ export const usedBy = (field: Field, action: Action): boolean => FIELDS[field].u
 
 export const TOOL_NAME = "skill_management"
 export const TOOL_DESCRIPTION =
-  "Lists this agent's skills and why each is available or not, and hides or returns one by editing the user's global " +
-  "OpenCode config. list: all skills. inspect: one skill, its deciding rule and place. disable / enable: one skill " +
-  "by id or name; rehearse with dryRun."
+  "Lists this agent's skills and why each is available or not; hides or returns them by editing the user's global " +
+  "OpenCode config. list: all. inspect: one, its deciding rule and place. disable, enable: one by id or name; several " +
+  "by ids, match, where: the first call answers with a plan, the second sends its token. undo: take a change back. " +
+  "reconcile: tidy records."
+
+/** The schema of a field as one action reads it: what `where` may say depends on it. */
+export function fieldSchema(field: Field, action: Action) {
+  const { schema } = FIELDS[field]
+  if (field !== "where") return schema
+  return { ...FIELDS.where.schema, properties: action === "reconcile" ? finding : traits }
+}
+
+function anyOf(...fields: readonly Field[]) {
+  return { anyOf: fields.map((field) => ({ required: [field] })) }
+}
+
+/** What names the skills of a call, one of these ways. */
+const named = anyOf("id", "name")
+const several = { oneOf: [named, anyOf("ids"), anyOf("match", "where")] }
+const TARGETS: Readonly<Partial<Record<Action, object>>> = {
+  inspect: named,
+  // A pattern is written as it is, so nothing narrows it.
+  disable: {
+    ...several,
+    if: { properties: { rule: { const: "pattern" } }, required: ["rule"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ["match"], not: { required: ["where"] } },
+  },
+  enable: several,
+}
 
 /** The published schema: per action, the fields that it uses and no others. */
 export const inputSchema = {
@@ -79,20 +142,27 @@ export const inputSchema = {
     properties: Object.fromEntries(
       FIELD_NAMES.filter((name) => usedBy(name, action)).map((name) => [
         name,
-        name === "action" ? { const: action } : FIELDS[name].schema,
+        name === "action" ? { const: action } : fieldSchema(name, action),
       ]),
     ),
     required: ["action"],
-    ...(action !== "list" && { anyOf: [{ required: ["id"] }, { required: ["name"] }] }),
+    ...TARGETS[action],
     additionalProperties: false,
   })),
 }
+
+/** Fields whose name says enough to a model. */
+const PLAIN_NAMES: readonly Field[] = ["note", "cursor"]
 
 /** The schema for a host: one flat object that lets `null` and unknown fields through, so that the answer is ours. */
 export const hostInputSchema = {
   type: "object",
   properties: Object.fromEntries(
-    FIELD_NAMES.map((name) => [name, name === "action" ? FIELDS.action.schema : lenient(FIELDS[name].schema)]),
+    FIELD_NAMES.map((name) => {
+      const { description, ...bare } = FIELDS[name].schema
+      if (name === "action") return [name, bare]
+      return [name, lenient(PLAIN_NAMES.includes(name) ? bare : { ...bare, description })]
+    }),
   ),
   required: ["action"],
   additionalProperties: true,
@@ -100,18 +170,20 @@ export const hostInputSchema = {
 
 interface Shape {
   readonly type: string
+  readonly description?: string | undefined
   readonly enum?: readonly string[]
-  readonly pattern?: string
+  readonly items?: Shape
   readonly properties?: Readonly<Record<string, Shape>>
 }
 
-/** Patterns are left to the decoder: every prompt pays for what stands here. */
-function lenient({ pattern: _, ...shape }: Shape): object {
-  const properties = shape.properties && Object.entries(shape.properties).map(([name, inner]) => [name, lenient(inner)])
+/** Types, words and meaning; bounds are left to the decoder, as every prompt pays for what stands here. */
+function lenient({ type, enum: words, items, properties, description }: Shape): object {
+  const inner = properties && Object.entries(properties).map(([name, shape]) => [name, lenient(shape)])
   return {
-    ...shape,
-    type: [shape.type, "null"],
-    ...(shape.enum && { enum: [...shape.enum, null] }),
-    ...(properties && { properties: Object.fromEntries(properties), additionalProperties: true }),
+    type: [type, "null"],
+    ...(words && { enum: [...words, null] }),
+    ...(items && { items: { type: items.type, ...(items.enum && { enum: items.enum }) } }),
+    ...(inner && { properties: Object.fromEntries(inner) }),
+    ...(description && { description }),
   }
 }

@@ -1,6 +1,16 @@
 import type { FromSchema } from "json-schema-to-ts"
 import type { Notice } from "./answer-schema.ts"
-import { ACTIONS, type Action, FIELD_NAMES, FIELDS, type Field, isWriting, usedBy } from "./input-schema.ts"
+import {
+  ACTIONS,
+  type Action,
+  FIELD_NAMES,
+  type FIELDS,
+  type Field,
+  fieldSchema,
+  isWriting,
+  PLAIN_TEXT,
+  usedBy,
+} from "./input-schema.ts"
 import { nearNames } from "./near.ts"
 import { notice } from "./notices.ts"
 import { invalidInput, isProblem, type Problem } from "./problems.ts"
@@ -33,9 +43,9 @@ export function decodeInput(input: unknown): Decoded | Problem {
   for (const [key, value] of given) {
     const field = FIELD_NAMES.find((name) => name === key)
     // `agent` on a write has an answer of its own, which names the rule to paste.
-    const used = field !== undefined && (usedBy(field, action) || (isWriting(action) && field === "agent"))
-    if (used) {
-      const fault = faultOf(FIELDS[field].schema, value, field)
+    const scoped = field === "agent" && (action === "disable" || action === "enable")
+    if (field !== undefined && (usedBy(field, action) || scoped)) {
+      const fault = faultOf(fieldSchema(field, action), value, field)
       if (fault)
         return invalidInput(fault.message, `\`${fault.field}\`: ${fault.wants}`, {
           field: fault.field,
@@ -88,22 +98,44 @@ function validCall(action: Action, input: Record<string, unknown>, meant: Record
       field !== undefined &&
       field !== "action" &&
       value !== null &&
-      faultOf(FIELDS[field].schema, value, field) === null
+      faultOf(fieldSchema(field, action), value, field) === null
     )
   })
   const call = { action, ...Object.fromEntries(right) }
-  return "id" in call || "name" in call ? call : { ...call, id: "the-skill" }
+  if (!targetFault(call as Request)) return call
+  const others = Object.entries(call).filter(([name]) => !TARGET_FIELDS.some((field) => field === name))
+  const { id = "the-skill" } = call as Request
+  return { ...Object.fromEntries(others), id }
 }
 
 const fieldsOf = (action: Action): Field[] => FIELD_NAMES.filter((name) => usedBy(name, action))
 
+/** Ways to name the skills of a change; the fields of one way narrow each other. */
+const WAYS: readonly (readonly Field[])[] = [["id", "name"], ["ids"], ["match", "where"]]
+
+const TARGET_FIELDS: readonly Field[] = [...WAYS.flat(), "rule"]
+
+/** A call names its skills in exactly one way. */
 function targetFault(request: Request): Problem | null {
-  if (request.action === "list") return null
-  const { id, name } = request
-  const example = { action: request.action, id: "the-skill" }
-  if (id === undefined && name === undefined)
-    return invalidInput(`${request.action} needs \`id\` or \`name\``, `for example ${JSON.stringify(example)}`, {
-      field: "id",
+  const { action } = request
+  if (action === "list" || action === "undo" || action === "reconcile") return null
+  const ways = action === "inspect" ? WAYS.slice(0, 1) : WAYS
+  const example = `for example ${JSON.stringify({ action, id: "the-skill" })}`
+  const given = ways.filter((fields) => fields.some((field) => field !== "action" && request[field] !== undefined))
+  const [way, second] = given
+  if (!way) {
+    const names = ways.flat().map((field) => `\`${field}\``)
+    return invalidInput(`${action} needs ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`, example, { field: "id" })
+  }
+  if (second)
+    return invalidInput(
+      `\`${way[0]}\` and \`${second[0]}\` name skills in two ways`,
+      "give `id` or `name`, or `ids`, or `match` and `where`",
+      { field: second[0] },
+    )
+  if (request.rule === "pattern" && (request.match === undefined || request.where !== undefined))
+    return invalidInput('`rule: "pattern"` writes `match` as it is, so it needs `match` alone', "leave out the rest", {
+      field: "rule",
     })
   return null
 }
@@ -123,6 +155,7 @@ interface Shape {
   readonly minimum?: number
   readonly maximum?: number
   readonly minItems?: number
+  readonly maxItems?: number
   readonly minProperties?: number
   readonly items?: Shape
   readonly properties?: Readonly<Record<string, Shape>>
@@ -140,9 +173,10 @@ function faultOf(shape: Shape, value: unknown, field: string): FieldFault | null
       // Code points, as JSON Schema counts.
       if (shape.maxLength !== undefined && [...value].length > shape.maxLength)
         return fault(`is longer than ${shape.maxLength} characters`, `at most ${shape.maxLength} characters`)
-      return shape.pattern && !new RegExp(shape.pattern).test(value)
+      if (!shape.pattern || new RegExp(shape.pattern).test(value)) return null
+      return shape.pattern === PLAIN_TEXT
         ? fault("holds a control character", "text without control characters")
-        : null
+        : fault("is not a token of this tool", "the `plan.token` of a rehearsal")
     case "boolean":
       return typeof value === "boolean" ? null : fault("is not a boolean", "true or false")
     case "integer": {
@@ -153,6 +187,8 @@ function faultOf(shape: Shape, value: unknown, field: string): FieldFault | null
     case "array":
       if (!Array.isArray(value) || value.length < (shape.minItems ?? 0))
         return fault("is not a filled list", "a list with at least one element")
+      if (value.length > (shape.maxItems ?? value.length))
+        return fault(`has more than ${shape.maxItems} elements`, `at most ${shape.maxItems} elements`)
       return firstFault(value.map((item) => (shape.items ? faultOf(shape.items, item, field) : null)))
     default:
       return objectFault(shape, value, field, fault)

@@ -15,6 +15,9 @@ export interface Problem {
 export const isProblem = (value: unknown): value is Problem =>
   typeof value === "object" && value !== null && "code" in value && "message" in value
 
+/** Names in one list of an error's data. */
+const SHOWN = 20
+
 const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(", ")
 const place = (at: { file: string; line: number; column: number }): string => `${at.file}:${at.line}:${at.column}`
 
@@ -30,6 +33,87 @@ export const skillNotFound = (wanted: string, suggestions: readonly string[]): P
   message: `no skill \`${wanted}\` is registered`,
   hint: suggestions.length > 0 ? `did you mean ${quoted(suggestions)}?` : "call list with query to look for it",
   data: { suggestions },
+})
+
+export const skillsNotFound = (wanted: readonly string[], near: (id: string) => readonly string[]): Problem => ({
+  code: "skill_not_found",
+  message: `${wanted.length} of the \`ids\` are not registered`,
+  hint: "leave them out, or name them as list does",
+  data: {
+    ids: wanted.slice(0, SHOWN),
+    ...(wanted.length > SHOWN && { idsTruncated: { shown: SHOWN, total: wanted.length } }),
+    suggestions: Object.fromEntries(wanted.slice(0, SHOWN).map((id) => [id, near(id)])),
+  },
+})
+
+export const noMatch = (near: readonly string[]): Problem => ({
+  code: "no_match",
+  message: "no skill matches",
+  hint: near.length > 0 ? `ids like it: ${quoted(near)}` : "call list with the same match or where to look",
+  data: { suggestions: near },
+})
+
+export const protectedSkills = (ids: readonly string[]): Problem => ({
+  code: "protected",
+  message: `${quoted(ids.slice(0, 5))} ${ids.length === 1 ? "is" : "are"} protected by the plugin's options`,
+  hint: "leave them out; the person who set `protect` can change them",
+  data: { ids: ids.slice(0, SHOWN), ...(ids.length > SHOWN && { idsTruncated: { shown: SHOWN, total: ids.length } }) },
+})
+
+export const planRequired = (count: number): Problem => ({
+  code: "plan_required",
+  message: `this changes ${count} ${count === 1 ? "skill" : "skills"} at once, so it goes in two steps`,
+  hint: "look at what would change, then send the same call with `plan`",
+})
+
+export const planStale = (differs: readonly string[]): Problem => ({
+  code: "plan_stale",
+  message: `not what was rehearsed any more: ${differs.join(", ")} differ`,
+  hint: "look at the new rehearsal, then send its token",
+  data: { differs },
+})
+
+type Manual = { readonly file: string; readonly text: string }
+
+export const operatorOnly = (manual: Manual): Problem => ({
+  code: "not_permitted",
+  message: "the plugin's options leave writing to a person (`writes: operator`)",
+  hint: `a person can put data.manual.text into ${manual.file}`,
+  data: { manual },
+})
+
+export const notPermitted = (resources: readonly string[], agent: string, why: "rule" | "user"): Problem => ({
+  code: "not_permitted",
+  message:
+    why === "user"
+      ? `the user refused ${quoted(resources.slice(0, 5))}`
+      : `a rule of ${agent} denies skill_management ${quoted(resources.slice(0, 5))}`,
+  ...(why === "rule" && { hint: "the user can change that rule; nothing was written" }),
+  data: { resources: resources.slice(0, SHOWN) },
+})
+
+export const approvalRequired = (resources: readonly string[], why: string): Problem => ({
+  code: "approval_required",
+  message: `the user has to allow ${quoted(resources.slice(0, 5))} first: ${why}`,
+  hint: `a person can add an \`allow\` rule for the action skill_management and ${resources.length === 1 ? "this resource" : "these resources"}, or make the change`,
+  data: {
+    resources: resources.slice(0, SHOWN),
+    rules: resources.slice(0, SHOWN).map((resource) => ({ action: "skill_management", resource, effect: "allow" })),
+  },
+})
+
+export const nothingToUndo = (message: string, data: Readonly<Record<string, unknown>>): Problem => ({
+  code: "nothing_to_undo",
+  message,
+  hint: "undo with dryRun lists the last changes",
+  data,
+})
+
+export const undoConflict = (file: string, data: Readonly<Record<string, unknown>>): Problem => ({
+  code: "undo_conflict",
+  message: `${file} has been edited where the change stood, so it cannot be taken back alone`,
+  hint: "data holds what the change made and what stands there now; edit it by hand, or use enable and disable",
+  data: { file, ...data },
 })
 
 export const agentNotFound = (wanted: string, suggestions: readonly string[]): Problem => ({
@@ -125,15 +209,11 @@ export const fileProblem = (problem: {
   return { code: kind, message: `${file} ${says} (${reason})`, hint, data: { file, reason } }
 }
 
-export const predictionFailed = (
-  agent: string,
-  agents: readonly string[],
-  manual: { file: string; text: string },
-): Problem => ({
+export const predictionFailed = (agent: string, agents: readonly string[], manual: Manual | null): Problem => ({
   code: "prediction_failed",
   message: `the rules of \`${agent}\` on the running host do not follow from the config files, so the effect of a change cannot be foreseen`,
-  hint: `another plugin or an unread layer changes them; paste data.manual.text into ${manual.file} yourself`,
-  data: { agents, manual },
+  hint: `another plugin or an unread layer changes them${manual ? `; paste data.manual.text into ${manual.file} yourself` : ""}`,
+  data: { agents, ...(manual && { manual }) },
 })
 
 export const notEffective = (message: string, hint: string, data: Readonly<Record<string, unknown>>): Problem => ({

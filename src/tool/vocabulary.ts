@@ -9,6 +9,8 @@ export type State = (typeof STATES)[number]
 export const UNLISTED = ["denied", "no_description", "autoinvoke_off", "no_skill_tool"] as const
 export type Unlisted = (typeof UNLISTED)[number]
 
+export const FINDINGS = ["staleSidecarIds", "unrecordedRules", "missingFromRegistry"] as const
+
 export const ROW_FIELDS = [
   "id",
   "name",
@@ -91,6 +93,9 @@ export const REASONS = [
   "rule_removed",
   "allow_added",
   "previous_restored",
+  "undone",
+  "record_dropped",
+  "record_added",
   "protected",
   "not_expressible",
 ] as const

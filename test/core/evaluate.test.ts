@@ -122,7 +122,7 @@ test("compileRuleset: keeps the rules as they are and picks those that can speak
   const list = rules(["*", "*", "allow"], ["bash", "*", "deny"], ["skill", "pdf", "deny"], ["s*", "x", "ask"])
   const set = compileRuleset(list)
   expect(set.rules).toBe(list)
-  expect(set.skillRules.map(({ index, resource }) => [index, resource.pattern])).toEqual([
+  expect(set.relevant.map(({ index, resource }) => [index, resource.pattern])).toEqual([
     [0, "*"],
     [2, "pdf"],
     [3, "x"],

@@ -116,6 +116,7 @@ export function worldOf(setup: Setup): World {
       fault: setup.faults?.[name] ?? null,
     })),
     records: setup.records ?? [],
+    read: (_, text) => read(text),
     dialectsFor: (file) => [dialectOf(setup, file.text?.raw ?? null)],
     preference: preferred,
     rulesets: (texts) => {

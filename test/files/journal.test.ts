@@ -36,6 +36,9 @@ const intent = (change: string): Intent => ({
   targets: ["pdf\u2028é"],
   files: [{ path: "/c/opencode.json", before: "a", after: "b" }],
   inverse: [{ file: "/c/opencode.json", section: "permission", inserted: '"pdf": "deny"\n', replaced: "" }],
+  rules: [],
+  former: [],
+  configDirectory: "/config",
   backup: [],
   records: [],
 })

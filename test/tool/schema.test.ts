@@ -77,7 +77,7 @@ describe("input schemas", () => {
 
   it.each([
     {},
-    { action: "undo" },
+    { action: "undone" },
     { action: null },
     { action: "list", id: "pdf" },
     { action: "list", limit: null },
@@ -138,6 +138,13 @@ describe("input schemas", () => {
     note: text,
     cursor: text,
     effect: fc.constantFrom("deny", "ask", "allow", 5),
+    ids: fc.constantFrom<unknown>(["pdf"], ["pdf", "docx"], [], ["a\u0000b"], [""], "pdf", Array(501).fill("x")),
+    rule: fc.constantFrom("exact", "pattern", "other"),
+    plan: fc.constantFrom(
+      ["documents0123456", "request012345678"].join("."),
+      Array(4).fill("a-_0123456789abc").join("."),
+    ),
+    change: text,
     dryRun: fc.constantFrom<unknown>(true, false, "true", 1),
     limit: fc.constantFrom<unknown>(0, 1, 500, 501, -1, 1.5, "1"),
     fields: fc.constantFrom<unknown>(["id"], [], ["nope"], "id", ["id", "id"]),
@@ -148,14 +155,27 @@ describe("input schemas", () => {
       {},
       { nope: 1 },
       { path: 5 },
+      { finding: "unrecordedRules" },
+      { finding: "unrecordedRules", path: "*" },
       "x",
     ),
     foo: fc.constant(1),
   }
   const one = fc.oneof(...Object.entries(field).map(([name, values]) => fc.tuple(fc.constant(name), values)))
-  const target = fc.constantFrom([], [["id", "pdf"]], [["name", "pdf"]])
+  const target = fc.constantFrom(
+    [],
+    [["id", "pdf"]],
+    [["name", "pdf"]],
+    [["ids", ["pdf"]]],
+    [["match", "p*"]],
+    [["where", { scope: "user" }]],
+  )
   const call = fc
-    .tuple(fc.constantFrom("list", "inspect", "disable", "enable"), target, fc.array(one, { maxLength: 2 }))
+    .tuple(
+      fc.constantFrom("list", "inspect", "disable", "enable", "undo", "reconcile"),
+      target,
+      fc.array(one, { maxLength: 2 }),
+    )
     .map(([action, named, fields]): object => ({ action, ...Object.fromEntries([...named, ...fields]) }))
 
   it("what the tool takes without a remark is what the published schema allows", () => {
@@ -527,6 +547,16 @@ describe.each(HOSTS)("every answer of $name", ({ open, generation }) => {
         expect(validated(await host.call({ action, id: "pdf" })).ok).toBe(false)
     })
 
+    it("plan_required, plan_stale, no_match, nothing_to_undo", async () => {
+      await start({})
+      const { plan } = refused(await host.call({ action: "disable", ids: ["pdf", "docx"] }), "plan_required")
+      refused(await host.call({ action: "disable", ids: ["pdf"], plan: Object(plan).token }), "plan_stale")
+      for (const action of ["disable", "enable"])
+        refused(await host.call({ action, match: "nothing-like-it*" }), "no_match")
+      refused(await host.call({ action: "undo" }), "nothing_to_undo")
+      refused(await host.call({ action: "undo", change: "20260101T000000000Z-00c0ffee" }), "nothing_to_undo")
+    })
+
     it("cancelled", async () => {
       const aborted = AbortSignal.abort()
       await start({ standin: { wrap: withCall((call) => ({ ...call, signal: aborted })) } })
@@ -668,10 +698,14 @@ const intent = (change: string) => ({
   targets: ["pdf"],
   files: [],
   inverse: [],
+  rules: [],
+  former: [],
+  records: [],
+  configDirectory: "/somewhere",
   backup: [],
 })
 
-test("the codes that these four actions can answer were all seen", () => {
+test("the codes that a call on these hosts can bring about were all seen", () => {
   expect(seenCodes()).toEqual({
     errors: [
       "agent_not_found",
@@ -686,7 +720,11 @@ test("the codes that these four actions can answer were all seen", () => {
       "invalid_input",
       "lock_timeout",
       "name_ambiguous",
+      "no_match",
       "not_effective",
+      "nothing_to_undo",
+      "plan_required",
+      "plan_stale",
       "prediction_failed",
       "registry_unavailable",
       "scope_unsupported",
@@ -696,6 +734,7 @@ test("the codes that these four actions can answer were all seen", () => {
       "write_failed",
     ],
     notices: [
+      "approval_not_configured",
       "ask_may_hang",
       "both_files",
       "caller_unverified",

@@ -44,6 +44,7 @@ export function opencode1(given: {
   readonly version: string | null
   readonly caller: Caller
   readonly options: PluginOptions
+  readonly ask: NonNullable<Host["ask"]>
 }): Host {
   const { places } = given
   return {
@@ -61,6 +62,7 @@ export function opencode1(given: {
     globalNames: GLOBAL_NAMES,
     preferredNames: ["opencode.jsonc", "opencode.json", "config.json"],
     reloads: false,
+    ask: given.ask,
     agents: async () => (await readAgents(given.get)) ?? [],
     observe: async () => {
       const [agents, skills] = await Promise.all([readAgents(given.get), readSkills(given.get)])
@@ -72,7 +74,7 @@ export function opencode1(given: {
         skills,
         configJson: globals.some((source) => source.file?.endsWith("config.json")),
         layers: layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
-        models: [(layers) => modelOpenCode1(layers, places.home)],
+        models: [(layers, action) => modelOpenCode1(layers, places.home, action)],
         loaded: [...given.loaded.globals, ...given.loaded.higher].map(documentOf),
       })
     },

@@ -1,5 +1,7 @@
 import { homedir } from "node:os"
+import { setTimeout as delay } from "node:timers/promises"
 import type { Hooks, Plugin } from "@opencode-ai/plugin"
+import type { Reply } from "../../actions/ports.ts"
 import { run } from "../../actions/run.ts"
 import { defaultConfigDirectory } from "../../files/locations.ts"
 import { FIELD_NAMES, hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
@@ -9,6 +11,7 @@ import { type Get, loadedAtStart, opencode1 } from "./host.ts"
 import type { Places } from "./layers.ts"
 
 type ToolDefinition = NonNullable<Hooks["tool"]>[string]
+type ToolContext = Parameters<ToolDefinition["execute"]>[1]
 
 /** The OpenCode 1 entry. Measured on 1.18.34: `client._client.get` reaches every route, `{data}` is what it says. */
 export const server: Plugin = async (input, options) => {
@@ -30,7 +33,8 @@ export const server: Plugin = async (input, options) => {
       loaded,
       version: isRecord(health) ? text(health.version) : null,
       caller: { agent: context.agent, session: context.sessionID, signal: context.abort },
-      options: decodeOptions(options),
+      options: decodeOptions(options, [...loaded.globals, ...loaded.higher]),
+      ask: (resources) => askUser(context, resources),
     })
     return (await run(host, args)).text
   }
@@ -42,6 +46,22 @@ export const server: Plugin = async (input, options) => {
       if (definition.toolID === TOOL_NAME && "jsonSchema" in output) output.jsonSchema = hostInputSchema
     },
   }
+}
+
+/** How long a user may think before the call comes back without an answer, in ms. */
+const ANSWER_MS = 120_000
+
+/** The host evaluates the caller's merged rules once more and shows its own dialogue; a refusal is thrown (1.18.34). */
+async function askUser(context: ToolContext, resources: readonly string[]): Promise<Reply> {
+  const done = new AbortController()
+  const patience = delay(ANSWER_MS, "unanswered" as const, { signal: done.signal }).catch(() => "unanswered" as const)
+  const asked = context.ask({ permission: TOOL_NAME, patterns: [...resources], always: [], metadata: {} }).then(
+    () => "allowed" as const,
+    () => "rejected" as const,
+  )
+  const reply = await Promise.race([asked, patience])
+  done.abort()
+  return reply
 }
 
 /** The host takes plain JSON Schemas where its types name zod's. */

@@ -122,12 +122,12 @@ async function observeOnce(lists: Lists, configDirectory: string, directory: str
   return { agents: agents ?? [], skills, globals, higher: await higherSources(configDirectory, directory) }
 }
 
-type MakeModel = (layers: readonly LayerDocument[]) => Model
+type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
 
 /** The readings that explain the host best; more than one as long as no document tells them apart. */
 function bestReadings(agents: readonly HostAgent[], loaded: readonly LayerDocument[]): [MakeModel, ...MakeModel[]] {
   const scored = READINGS.map((reading) => {
-    const make: MakeModel = (layers) => modelOpenCode2(layers, reading)
+    const make: MakeModel = (layers, action) => modelOpenCode2(layers, reading, action)
     return { make, far: unexplainedAgents(agents, make(loaded)) }
   })
   const least = Math.min(...scored.map(({ far }) => far))

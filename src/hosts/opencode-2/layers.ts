@@ -1,3 +1,4 @@
+import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { defaultConfigDirectory, upwards } from "../../files/locations.ts"
 import { agentSources, fileSource, type Source } from "../sources.ts"
@@ -38,4 +39,10 @@ export async function higherSources(configDirectory: string, directory: string):
   if (content) sources.push({ layer: "content", file: null, directory, text: content, form: "config" })
   for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("managed", join("/etc/opencode", name))))
   return sources
+}
+
+/** All layers, low to high, for a host that works in this directory. */
+export async function allSources(directory: string): Promise<Source[]> {
+  const configDirectory = globalDirectory(process.env.HOME || homedir())
+  return [...(await globalSources(configDirectory)), ...(await higherSources(configDirectory, directory))]
 }

@@ -4,6 +4,7 @@ import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-s
 import { decodeOptions } from "../options.ts"
 import { isRecord, text } from "../values.ts"
 import { type Lists, opencode2 } from "./host.ts"
+import { allSources } from "./layers.ts"
 
 /** The part of the plugin context that is used. An OpenCode 1 process hands over another one, without these. */
 interface Context {
@@ -39,6 +40,7 @@ async function execute(context: Context, input: unknown, call: unknown) {
   const caller = isRecord(call) ? call : {}
   const signal = caller.signal
   const place = await locationOf(context)
+  const sources = await allSources(place.directory)
   const host = opencode2({
     lists: context.lists,
     ...place,
@@ -48,7 +50,7 @@ async function execute(context: Context, input: unknown, call: unknown) {
       session: text(caller.sessionID),
       ...(signal instanceof AbortSignal && { signal }),
     },
-    options: decodeOptions(context.options),
+    options: decodeOptions(context.options, sources),
   })
   const { answer, text: shown } = await run(host, input)
   // A list with one text item works on every build; `output` needs the declared schema.

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path"
 import { expect, vi } from "vitest"
 import plugin from "../../../src/index.ts"
-import type { DisableBody, EnableBody, InspectBody, ListBody } from "../../../src/tool/answer-schema.ts"
+import type { ChangeBody, EnableBody, InspectBody, ListBody } from "../../../src/tool/answer-schema.ts"
 import type { Effect } from "../../hosts/opencode-2/rules.ts"
 import { lastMatch } from "../../hosts/opencode-2/rules.ts"
 import { createStandin, type Listing, type Standin, type StandinOptions } from "../../hosts/opencode-2/standin.ts"
@@ -48,7 +48,7 @@ interface Envelope {
 interface Bodies {
   list: ListBody
   inspect: InspectBody
-  disable: DisableBody
+  disable: ChangeBody
   enable: EnableBody
 }
 export type Reply<Action extends keyof Bodies> = Envelope & Bodies[Action]

@@ -1,0 +1,83 @@
+import { type FileChange, findExact, takeOut } from "../core/candidates.ts"
+import { compileAll, firstOf, outcomesOf, sideEffectsOf } from "../core/outcome.ts"
+import { type Draft, merged, type PlannedTarget } from "../core/plan-all.ts"
+import { compareSidecar, type SidecarRecord } from "../core/sidecar.ts"
+import { isLiteral } from "../core/wildcard.ts"
+import { type World, worldWith } from "../core/world.ts"
+import { notEffective, type Problem, protectedSkills } from "../tool/problems.ts"
+import { globalSkillRules } from "./records.ts"
+import { refusal } from "./refusal.ts"
+import type { Ground } from "./rehearse.ts"
+import { protectedAmong } from "./targets.ts"
+
+const SHOWN = 20
+
+/**
+ * Brings records, rules and registry together: records without a rule go, recorded rules of skills that are gone go
+ * with their records, exact rules of registered skills get a record. A second run finds nothing.
+ */
+export function reconciliation({ world, scene, caller, request }: Ground): Draft | Problem {
+  const wanted = request.where && "finding" in request.where ? request.where.finding : undefined
+  const isWanted = (finding: string): boolean => wanted === undefined || wanted === finding
+  const isOwn = (record: SidecarRecord): boolean => record.generation === world.generation
+  const registered = new Set(world.skills)
+  const rules = globalSkillRules(scene.observation)
+  const findings = compareSidecar(world.records.filter(isOwn), rules, registered)
+  const stale = new Set(isWanted("staleSidecarIds") ? findings.staleSidecarIds : [])
+  const gone = isWanted("missingFromRegistry") ? findings.missingFromRegistry : []
+  const hasRule = (record: SidecarRecord): boolean =>
+    rules.some(
+      ({ file, resource, effect }) => file === record.file && resource === record.id && effect === record.effect,
+    )
+  const targets: PlannedTarget[] = []
+  const note = (id: string, reason: "record_dropped" | "record_added" | "rule_removed"): void => {
+    targets.push({ wish: { id, effect: "allow" }, reason })
+  }
+
+  let records = world.records.filter((record) => {
+    const drops = isOwn(record) && stale.has(record.id) && !hasRule(record)
+    if (drops) note(record.id, "record_dropped")
+    return !drops
+  })
+  const edits: FileChange[] = []
+  let next: World = world
+  for (const id of gone) {
+    const recorded = records.filter((record) => isOwn(record) && record.id === id)
+    const exact = findExact(next.files, id).filter(({ file }) => recorded.some((record) => record.file === file.name))
+    const taken = takeOut(next, id, exact)
+    if ("kind" in taken) return refusal(taken, { id, effect: "allow" }, caller.id, scene.host, { file: "", text: "" })
+    if (recorded.length > 0) note(id, taken.length > 0 ? "rule_removed" : "record_dropped")
+    edits.push(...taken)
+    records = records.filter((record) => !recorded.includes(record))
+    next = worldWith(next, new Map(taken.map(({ file, after }) => [file.name, after])), records)
+  }
+  if (isWanted("unrecordedRules"))
+    for (const { file, resource, effect, secret } of rules.toReversed()) {
+      const known = records.some((record) => isOwn(record) && record.file === file && record.id === resource)
+      if (secret || known || !isLiteral(resource) || !registered.has(resource)) continue
+      records = [...records, { generation: world.generation, file, id: resource, effect }]
+      note(resource, "record_added")
+    }
+
+  const guarded = protectedAmong(
+    scene.host,
+    targets.map(({ wish }) => wish.id),
+  )
+  if (guarded.length > 0) return protectedSkills(guarded)
+  const before = compileAll(world.rulesets(new Map()))
+  const after = compileAll(next.rulesets(new Map()))
+  const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, gone, was, after[i] ?? was))
+  if (sideEffects.length > 0)
+    return notEffective("taking the rules of missing skills out would change other skills", "remove them by hand", {
+      sideEffects: sideEffects.slice(0, SHOWN),
+    })
+  return {
+    targets,
+    changes: merged(edits),
+    edits,
+    records,
+    outcomes: outcomesOf(world, firstOf(before), firstOf(after)),
+    unreached: [],
+    rule: null,
+  }
+}
