@@ -16,7 +16,7 @@ import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect } from "vitest"
 import plugin from "../../src/index.ts"
-import { createRecorded, type Loaded, pointEnvironment } from "../hosts/opencode-1/recorded.ts"
+import { type Asked, createRecorded, type Loaded, pointEnvironment } from "../hosts/opencode-1/recorded.ts"
 import { createStandin, type Plugin, type StandinOptions } from "../hosts/opencode-2/standin.ts"
 import { SECRET } from "../tool/validated.ts"
 
@@ -38,6 +38,10 @@ export interface World {
   /** Puts the last hand to the disk before the host starts. */
   readonly arrange?: (place: Place) => void
   readonly env?: Readonly<Record<string, string>>
+  /** The plugin's options, as the host hands them over. */
+  readonly options?: Record<string, unknown>
+  /** OpenCode 1 only: what the user says when asked; says yes unless given. */
+  readonly onAsk?: (request: Asked) => Promise<void>
   readonly standin?: StandinOptions & { readonly wrap?: (given: Plugin) => Plugin }
 }
 
@@ -65,14 +69,16 @@ const SKILLS: World["skills"] = {
 }
 
 export async function openOpenCode1(world: World = {}): Promise<OpenHost> {
-  const { loaded, env } = world
+  const { loaded, env, options, onAsk } = world
   const host = createRecorded({
     ...(loaded && { loaded }),
+    ...(options && { options }),
     env: { ...env, SKILL_TEST_SECRET: SECRET },
   })
   for (const [id, { description }] of Object.entries(world.skills ?? SKILLS ?? {}))
     host.skill(id, description === undefined ? {} : { description })
   writeAll(host, world)
+  if (onAsk) host.answerAsks(onAsk)
   await host.load()
   return {
     ...host,
@@ -90,7 +96,12 @@ const DELAY_MS = 60
 
 export async function openOpenCode2(world: World = {}): Promise<OpenHost> {
   const { wrap = (given: Plugin) => given, ...options } = world.standin ?? {}
-  const host = createStandin({ build: "beta", reloadDelayMs: DELAY_MS, ...options })
+  const host = createStandin({
+    build: "beta",
+    reloadDelayMs: DELAY_MS,
+    ...(world.options && { options: world.options }),
+    ...options,
+  })
   const { XDG_STATE_HOME = "" } = host.env
   const place = { ...host, stateDir: join(XDG_STATE_HOME, "opencode/skill_management") }
   // What only the stand-in's own environment holds is a layer that the plugin cannot see.
