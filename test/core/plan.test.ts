@@ -1132,6 +1132,18 @@ describe("what others wrote into a section that was made here stays", () => {
     }
   })
 
+  const SCHEMA = '"$schema": "https://opencode.ai/config.json",'
+  const MADE = '"permission": {\n    "skill": {\n    }\n  }'
+
+  test.each<[was: string | null, after: string]>([
+    [null, `// mine\n{\n  ${SCHEMA}\n  ${MADE}\n}\n`],
+    ["", `// mine\n{\n  ${MADE}\n}\n`],
+    ["{}", "// mine\n{}"],
+  ])("a comment above the object, where %j was: what is left is one that the host loads", (was, after) => {
+    const setup = grown(one({ [JSONC]: was }), (made) => made.replace("{", "// mine\n{"))
+    expect(act(setup, "pdf", "allow").next.files[JSONC]).toBe(after)
+  })
+
   test.each<[name: string, text: string | null, at: string, star: string]>([
     ["into a file that was made", null, '"skill": {', '"*": "deny",'],
     ["into an empty file", "", '"skill": {', '"*": "deny",'],

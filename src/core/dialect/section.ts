@@ -80,20 +80,22 @@ export function restoredDocument(
   rule: ExactRule,
   created: CreatedSection,
 ): string | null | undefined {
-  if (created.path.length > 0 || created.was?.trimStart().startsWith("{") || !isMadeFor(root, rule, [], undefined))
-    return undefined
+  if (!isWholeText(created) || !isMadeFor(root, rule, [], undefined)) return undefined
   const around = text.slice(0, root.offset) + text.slice(root.offset + root.length)
   return around.trim() === "" && comments(text).length === 0 ? created.was : undefined
 }
 
+/** Where there was no object that could have been filled: no file, or one without text. */
+const isWholeText = ({ path, was }: CreatedSection): boolean => path.length === 0 && !was?.startsWith("{")
+
 function restoreSection(text: string, root: Node, rule: ExactRule, created: CreatedSection): Edit[] | null {
+  if (isWholeText(created)) return null
   const { path, was } = created
   const place = path.length === 0 ? { parent: root, index: -1, value: root } : locate(root, path)
   const star = was?.startsWith('"') ? JSON.parse(was) : undefined
   if (!place || !isMadeFor(place.value, rule, path, star)) return null
   const found = comments(rawTextOf(text, place.value))
-  if (was === null)
-    return found.length > 0 || path.length === 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
+  if (was === null) return found.length > 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
   const old = refill(was, found)
   return old === null ? null : [{ offset: place.value.offset, length: place.value.length, text: old }]
 }
