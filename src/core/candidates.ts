@@ -184,7 +184,7 @@ function added(
 
 /** A place is refused where its text is not what the host makes of it, or where a key stands twice. */
 function faultOf(file: GlobalFile, id: string): FileFault | null {
-  if (!file.text || file.text.raw === "") return null
+  if (!file.text?.tree) return null
   if (!file.text.rawTree)
     return { kind: "config_unsupported", file: file.name, line: 1, column: 1, reason: "reference" }
   const fault = pathFault(file.text.raw, file.text.rawTree, file.text.tree, id)

@@ -213,6 +213,15 @@ describe("OpenCode 1: disable", () => {
       '{\n  "permission": {\n    "skill": {\n      "pdf": "deny"\n    }\n  }\n}\n',
     ],
     [
+      "a byte order mark alone is an empty file",
+      one({ [JSON_]: "\ufeff" }),
+      "pdf",
+      "deny",
+      "rule_added",
+      JSON_,
+      '\ufeff{\n  "permission": {\n    "skill": {\n      "pdf": "deny"\n    }\n  }\n}\n',
+    ],
+    [
       "tools for skills that are on stay as they are",
       one({ [JSON_]: '{"tools":{"bash":false}}' }),
       "pdf",
@@ -964,6 +973,7 @@ describe("disable, then enable: the same bytes as before", () => {
   const texts: [name: string, text: string | null][] = [
     ["no file", null],
     ["an empty file", ""],
+    ["an empty file but for a byte order mark", "\ufeff"],
     ["an empty object", "{}"],
     ["an empty object and a line end", "{}\n"],
     ["an empty object on lines of its own", "{\n}\n"],
@@ -1138,6 +1148,7 @@ describe("what others wrote into a section that was made here stays", () => {
   test.each<[was: string | null, after: string]>([
     [null, `// mine\n{\n  ${SCHEMA}\n  ${MADE}\n}\n`],
     ["", `// mine\n{\n  ${MADE}\n}\n`],
+    ["\ufeff", `\ufeff// mine\n{\n  ${MADE}\n}\n`],
     ["{}", "// mine\n{}"],
   ])("a comment above the object, where %j was: what is left is one that the host loads", (was, after) => {
     const setup = grown(one({ [JSONC]: was }), (made) => made.replace("{", "// mine\n{"))
