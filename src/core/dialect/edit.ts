@@ -23,15 +23,16 @@ export function addRule(
   effect: Effect,
   marked: boolean,
 ): { readonly text: string; readonly created: CreatedSection | null } | SectionFault {
-  const root = text === null ? undefined : parseJsonc(text)
-  if (text !== null && root) {
-    const addition = (dialect === "permission" ? addToMap : addToArray)(text, root, id, effect, marked)
-    return "reason" in addition ? addition : { text: applyEdits(text, addition.edits), created: addition.created }
+  const before = text ?? ""
+  const root = parseJsonc(before)
+  if (root) {
+    const addition = (dialect === "permission" ? addToMap : addToArray)(before, root, id, effect, marked)
+    return "reason" in addition ? addition : { text: applyEdits(before, addition.edits), created: addition.created }
   }
   const value = dialect === "permission" ? { skill: { [id]: effect } } : [{ action: "skill", resource: id, effect }]
   const schema = text === null ? [{ key: "$schema", value: SCHEMA }] : []
   const rule = { key: dialect, value, ...(marked && { marker: MARKER }) }
-  const made = applyEdits(text ?? "", insertFirstDocument(text ?? "", [...schema, rule]))
+  const made = applyEdits(before, insertFirstDocument(before, [...schema, rule]))
   return { text: made, created: { path: [], was: text } }
 }
 

@@ -71,7 +71,7 @@ function readCell(value: Node, at: Node, locate: Locate, problems: SectionProble
   return undefined
 }
 
-/** `tools: {skill: false}`, the older way to say `permission: {skill: "deny"}`; four tools share the name `edit`. */
+/** `tools: {skill: false}`, the older way to say `permission: {skill: "deny"}`. */
 export function readTools(node: Node, locate: Locate): Read<PermissionMap> {
   const map = new Map<string, Cell>()
   const problems: SectionProblem[] = []
@@ -81,8 +81,7 @@ export function readTools(node: Node, locate: Locate): Read<PermissionMap> {
       problems.push({ offset: value.offset, reason: "unexpected_type" })
       continue
     }
-    const name = ["write", "edit", "patch"].includes(key) ? "edit" : key
-    map.set(name, { effect: value.value ? "allow" : "deny", ...locate(property) })
+    map.set(key, { effect: value.value ? "allow" : "deny", ...locate(property) })
   }
   return { value: map, problems }
 }

@@ -1,4 +1,4 @@
-import { type Node, visit } from "jsonc-parser"
+import { type Node, parseTree, visit } from "jsonc-parser"
 import { member, properties } from "../config-text.ts"
 import type { Effect } from "../rule.ts"
 import { type Edit, removeMembers, replaceValue } from "../span-edit.ts"
@@ -43,14 +43,11 @@ const COMMENT = "…"
 /** The text of a section that is about to be filled or replaced, its comments left out. */
 export const formerText = (text: string, node: Node): string => {
   const raw = rawTextOf(text, node)
-  return node.type === "string"
-    ? raw
-    : comments(raw).reduce((rest, comment) => rest.replace(comment, () => COMMENT), raw)
+  return comments(raw).reduce((rest, comment) => rest.replace(comment, () => COMMENT), raw)
 }
 
 /** A former text with the comments of today in their old places; null where their number is another one. */
 function refill(was: string, found: readonly string[]): string | null {
-  if (was.startsWith('"')) return found.length === 0 ? was : null
   const parts = was.split(COMMENT)
   return parts.length - 1 === found.length ? parts.map((part, i) => part + (found[i] ?? "")).join("") : null
 }
@@ -66,7 +63,8 @@ export const setEffect = (text: string, rule: ExactRule, effect: Effect): Edit[]
 /** Takes a rule out, and with it the section that was made for it, when nothing else has come to live there. */
 export function removeRule(text: string, root: Node, rule: ExactRule, created: CreatedSection | undefined): Edit[] {
   return (
-    (created && restoreSection(text, root, rule, created)) ?? removeMembers(text, rule.container, [rule.index], MARKER)
+    (created && !isWholeText(created) && restoreSection(text, root, rule, created)) ||
+    removeMembers(text, rule.container, [rule.index], MARKER)
   )
 }
 
@@ -80,48 +78,34 @@ export function restoredDocument(
   rule: ExactRule,
   created: CreatedSection,
 ): string | null | undefined {
-  if (!isWholeText(created) || !isMadeFor(root, rule, [], undefined)) return undefined
-  const around = text.slice(0, root.offset) + text.slice(root.offset + root.length)
-  return around.trim() === "" && comments(text).length === 0 ? created.was : undefined
+  const isOurs = isWholeText(created) && isMadeFor(root, rule) && comments(text).length === 0
+  return isOurs ? created.was : undefined
 }
 
 /** Where there was no object that could have been filled: no file, or one without text. */
 const isWholeText = ({ path, was }: CreatedSection): boolean => path.length === 0 && !was?.startsWith("{")
 
-function restoreSection(text: string, root: Node, rule: ExactRule, created: CreatedSection): Edit[] | null {
-  if (isWholeText(created)) return null
-  const { path, was } = created
-  const place = path.length === 0 ? { parent: root, index: -1, value: root } : locate(root, path)
-  const star = was?.startsWith('"') ? JSON.parse(was) : undefined
-  if (!place || !isMadeFor(place.value, rule, path, star)) return null
-  const found = comments(rawTextOf(text, place.value))
-  if (was === null) return found.length > 0 ? null : removeMembers(text, place.parent, [place.index], MARKER)
-  const old = refill(was, found)
-  return old === null ? null : [{ offset: place.value.offset, length: place.value.length, text: old }]
-}
-
-function locate(root: Node, path: readonly string[]): { parent: Node; index: number; value: Node } | null {
-  let parent = root
-  for (const key of path.slice(0, -1)) {
-    const next = member(parent, key)
-    if (!next) return null
-    parent = next
+function restoreSection(text: string, root: Node, rule: ExactRule, { path, was }: CreatedSection): Edit[] | null {
+  const section = path.reduce<Node | undefined>(member, root)
+  if (!section || !isMadeFor(section, rule, was ? parseTree(was)?.value : undefined)) return null
+  const found = comments(rawTextOf(text, section))
+  if (was === null) {
+    const parent = path.slice(0, -1).reduce((node, key) => member(node, key) ?? node, root)
+    const index = properties(parent).findIndex(({ value }) => value === section)
+    return found.length > 0 ? null : removeMembers(text, parent, [index], MARKER)
   }
-  const index = properties(parent).findLastIndex((property) => property.key === path.at(-1))
-  const value = properties(parent)[index]?.value
-  return value ? { parent, index, value } : null
+  const old = refill(was, found)
+  return old === null ? null : [{ offset: section.offset, length: section.length, text: old }]
 }
 
-/** True when a section holds exactly what was made for the rule: the way to it, and the `"*"` of its former string. */
-function isMadeFor(section: Node, rule: ExactRule, path: readonly string[], star: unknown): boolean {
+/** True when a section holds the rule alone, on the way that was made to it, and the `"*"` of its former string. */
+function isMadeFor(section: Node, rule: ExactRule, star?: unknown): boolean {
   if (section.type === "array") return section === rule.container && section.children?.length === 1
-  const others = properties(section).filter(({ key }) => !(path.length === 0 && key === "$schema"))
+  const members = properties(section).filter(({ key }) => section.parent || key !== "$schema")
   const [first, second] =
-    star === undefined ? others : others.filter(({ key, value }) => !(key === "*" && value.value === star))
-  if (!first || second || (star !== undefined && others.length !== 2)) return false
-  if (section === rule.container) return first.node === rule.node
-  const next = path.length === 0 ? rule.dialect : "skill"
-  return first.key === next && isMadeFor(first.value, rule, [...path, next], undefined)
+    star === undefined ? members : members.filter(({ key, value }) => key !== "*" || value.value !== star)
+  if (!first || second || (star !== undefined && members.length !== 2)) return false
+  return first.node === rule.node || isMadeFor(first.value, rule)
 }
 
 function comments(text: string): string[] {
