@@ -480,35 +480,34 @@ describe("OpenCode 1: what cannot be done is refused, and why is said", () => {
     ["the id twice", '{"permission":{"skill":{"pdf":"ask","a":"deny","pdf":"allow"}}}', "duplicate_key", 1, 48],
     ["the same key, spelled otherwise", '{"permission":{"skill":{},\n "sk\\u0069ll":{}}}', "duplicate_key", 2, 2],
     ["a section that is no map", '{"permission":{"skill":{"a":"deny"}},"permission":7}', "duplicate_key", 1, 38],
-    ["the id's effect is a reference", '{"permission":{"skill":{"pdf":"{env:E}"}}}', "reference", 1, 31],
-    ["the string section is a reference", '{"permission":{"skill":"{env:E}"}}', "reference", 1, 24],
-    ["all permissions are a reference", '{"permission":"{env:E}"}', "reference", 1, 15],
+    ["the id's effect is no effect", '{"permission":{"skill":{"pdf":"hide"}}}', "unknown_effect", 1, 31],
+    ["the id's effect is a reference", '{"permission":{"skill":{"pdf":"{env:EFFECT}"}}}', "reference", 1, 31],
+    ["the string section is a reference", '{"permission":{"skill":"{env:EFFECT}"}}', "reference", 1, 24],
+    ["all permissions are a reference", '{"permission":"{env:EFFECT}"}', "reference", 1, 15],
     ["text that only parses once references are replaced", '{"permission":{"skill":{env:MAP}}}', "reference", 1, 1],
   ])("unsupported, with its place: %s", (_, text, reason, line, column) => {
-    const result = plan(one({ [JSONC]: text }, { env: { E: "ask", MAP: '{"b":"ask"}' } }), "pdf", "deny")
+    const result = plan(one({ [JSONC]: text }, { env: { EFFECT: "ask", MAP: '{"b":"ask"}' } }), "pdf", "deny")
     expect(result).toEqual({ kind: "config_unsupported", file: JSONC, reason, line, column })
   })
 
-  test.each<[name: string, text: string, env: Record<string, string>]>([
-    ["`permission` itself", '{"{env:K}":{"bash":"deny"}}', { K: "permission" }],
-    ["`skill`", '{"permission":{"{env:K}":{"secret-*":"deny"}}}', { K: "skill" }],
-    ["the id", '{"permission":{"skill":{"{env:K}":"ask"}}}', { K: "pdf" }],
-  ])("a reference in a key on the path would make a second key of that name: %s", (_, text, env) => {
-    const result = plan(one({ [JSONC]: text }, { env }), "pdf", "deny")
-    expect(result).toMatchObject({ kind: "config_unsupported", file: JSONC })
+  test.each<[name: string, text: string, column: number, key: string]>([
+    ["`permission` itself", '{"{env:K}":{"bash":"deny"}}', 2, "permission"],
+    ["`skill`", '{"permission":{"{env:K}":{"secret-*":"deny"}}}', 16, "skill"],
+    ["the id", '{"permission":{"skill":{"{env:K}":"ask"}}}', 25, "pdf"],
+    ["`permissions`", '{"permission":{},"{env:K}":[]}', 18, "permissions"],
+  ])("a reference in a key on the path would make a second key of that name: %s", (_, text, column, key) => {
+    const result = plan(one({ [JSONC]: text }, { env: { K: key } }), "pdf", "deny")
+    expect(result).toEqual({ kind: "config_unsupported", file: JSONC, reason: "reference", line: 1, column })
   })
 
-  test.each<[name: string, text: string]>([
-    ["a number", '{"permission":7}'],
-    ["a list of skills", '{"permission":{"skill":["pdf"]}}'],
-    ["null", '{"permission":null}'],
-    ["no effect", '{"permission":{"skill":"hide"}}'],
-  ])("a section of an unexpected type: %s", (_, text) => {
-    expect(plan(one({ [JSONC]: text }), "pdf", "deny")).toMatchObject({
-      kind: "config_unsupported",
-      file: JSONC,
-      line: 1,
-    })
+  test.each<[name: string, text: string, column: number]>([
+    ["a number", '{"permission":7}', 15],
+    ["a list of skills", '{"permission":{"skill":["pdf"]}}', 24],
+    ["null", '{"permission":null}', 15],
+    ["no effect", '{"permission":{"skill":"hide"}}', 24],
+  ])("a section of an unexpected type: %s", (_, text, column) => {
+    const result = plan(one({ [JSONC]: text }), "pdf", "deny")
+    expect(result).toEqual({ kind: "config_unsupported", file: JSONC, reason: "unexpected_type", line: 1, column })
   })
 
   test("a file on which the host would not start: nothing is planned, its place is named", () => {
@@ -852,6 +851,15 @@ describe("OpenCode 2", () => {
       ARRAY(`${rule("a", "deny")},`, rule("__proto__", "deny")),
     ],
     [
+      "disable: a reference in another rule stays untouched text",
+      two({ [JSON_]: ARRAY('{ "action": "skill", "resource": "a", "effect": "deny", "why": "{env:WHY}" }') }),
+      "pdf",
+      "deny",
+      "rule_added",
+      JSON_,
+      ARRAY('{ "action": "skill", "resource": "a", "effect": "deny", "why": "{env:WHY}" },', rule("pdf", "deny")),
+    ],
+    [
       "disable: a lower file's string and a map beside it do not merge",
       two({ [JSON_]: '{"permission":{"skill":"ask"}}', [JSONC]: '{"permission":{"skill":{"a":"deny"}}}' }),
       "pdf",
@@ -877,6 +885,15 @@ describe("OpenCode 2", () => {
       "rule_removed",
       JSONC,
       ARRAY(rule("a", "deny")),
+    ],
+    [
+      "enable: an element of the same name for another action stays",
+      two({ [JSONC]: ARRAY(`${rule("pdf", "deny", "bash")},`, rule("pdf", "deny")) }),
+      "pdf",
+      "allow",
+      "rule_removed",
+      JSONC,
+      ARRAY(rule("pdf", "deny", "bash")),
     ],
     [
       "enable: below a broad deny one allow behind it",
@@ -943,20 +960,24 @@ describe("OpenCode 2", () => {
     })
   })
 
-  test.each<[name: string, text: string, reason: string]>([
-    ["`permissions` twice", `{"permissions":[],"permissions":[]}`, "duplicate_key"],
-    ["`permissions` that is no array", '{"permissions":{}}', "unexpected_type"],
+  test.each<[name: string, text: string, reason: string, column: number]>([
+    ["`permissions` twice", `{"permissions":[],"permissions":[]}`, "duplicate_key", 19],
+    ["`permissions` that is no array", '{"permissions":{}}', "unexpected_type", 16],
     [
       "a reference in the rule",
-      `{"permissions":[{"action":"skill","resource":"pdf","effect":"ask","why":"{env:X}"}]}`,
+      `{"permissions":[{"action":"skill","resource":"pdf","effect":"ask","why":"{env:WHY}"}]}`,
       "reference",
+      17,
     ],
-  ])("unsupported: %s", (_, text, reason) => {
-    expect(plan(two({ [JSONC]: text }), "pdf", "deny")).toMatchObject({
-      kind: "config_unsupported",
-      file: JSONC,
-      reason,
-    })
+    [
+      "a reference to the id",
+      `{"permissions":[{"action":"skill","resource":"{env:ID}","effect":"ask"}]}`,
+      "reference",
+      17,
+    ],
+  ])("unsupported: %s", (_, text, reason, column) => {
+    const result = plan(two({ [JSONC]: text }, { env: { ID: "pdf" } }), "pdf", "deny")
+    expect(result).toEqual({ kind: "config_unsupported", file: JSONC, reason, line: 1, column })
   })
 })
 
@@ -1120,10 +1141,10 @@ describe("what others wrote into a section that was made here stays", () => {
     return { ...next, files: { ...next.files, [JSONC]: change(next.files[JSONC] ?? "") } }
   }
 
-  test("another rule", () => {
-    const setup = grown(one({}), (text) => text.replace('"skill": {', '"skill": {\n      "a": "deny",'))
+  test.each(["a", "$schema"])("another rule, for a skill called %j", (id) => {
+    const setup = grown(one({}), (text) => text.replace('"skill": {', () => `"skill": {\n      "${id}": "deny",`))
     const { next } = act(setup, "pdf", "allow")
-    expect(next.files[JSONC]).toContain('"a": "deny"')
+    expect(next.files[JSONC]).toContain(`"${id}": "deny"`)
     expect(next.files[JSONC]).not.toContain("pdf")
   })
 
@@ -1132,18 +1153,24 @@ describe("what others wrote into a section that was made here stays", () => {
     expect(act(setup, "pdf", "allow").next.files[JSONC]).toContain('"model": "x"')
   })
 
-  test("a comment", () => {
-    for (const text of [null, "", "{}", '{"permission":{}}', '{\n  "permission": {\n    "skill": "allow"\n  }\n}\n']) {
-      const setup = grown(one({ [JSONC]: text }), (made) => made.replace(/"pdf"/, '/* keep me */ "pdf"'))
-      expect([text, act(setup, "pdf", "allow").next.files[JSONC]]).toEqual([
-        text,
-        expect.stringContaining("/* keep me */"),
-      ])
-    }
-  })
-
   const SCHEMA = '"$schema": "https://opencode.ai/config.json",'
   const MADE = '"permission": {\n    "skill": {\n    }\n  }'
+  const KEPT = '"permission": {\n    "skill": {\n      /* keep me */\n    }\n  }'
+
+  test.each<[was: string | null, after: string]>([
+    [null, `{\n  ${SCHEMA}\n  ${KEPT}\n}\n`],
+    ["", `{\n  ${KEPT}\n}\n`],
+    ["{}", `{\n  ${KEPT}\n}`],
+    ['{"permission":{}}', '{"permission":{"skill":{/* keep me */}}}'],
+    ['{"model":"x"}', '{"model":"x","permission":{"skill":{/* keep me */}}}'],
+    [
+      '{\n  "permission": {\n    "skill": "allow"\n  }\n}\n',
+      '{\n  "permission": {\n    "skill": {\n      "*": "allow"\n      /* keep me */\n    }\n  }\n}\n',
+    ],
+  ])("a comment inside, where %j was", (was, after) => {
+    const setup = grown(one({ [JSONC]: was }), (made) => made.replace('"pdf"', '/* keep me */ "pdf"'))
+    expect(act(setup, "pdf", "allow").next.files[JSONC]).toBe(after)
+  })
 
   test.each<[was: string | null, after: string]>([
     [null, `// mine\n{\n  ${SCHEMA}\n  ${MADE}\n}\n`],
@@ -1156,15 +1183,16 @@ describe("what others wrote into a section that was made here stays", () => {
   })
 
   test.each<[name: string, text: string | null, at: string, star: string]>([
-    ["into a file that was made", null, '"skill": {', '"*": "deny",'],
-    ["into an empty file", "", '"skill": {', '"*": "deny",'],
-    ["beside the star of a former string", '{\n  "permission": "allow"\n}\n', '"skill": {', '"*": "deny",'],
-    ["beside `skill` in a file that was made", null, '"permission": {', '"*": "deny",'],
+    ["into a file that was made", null, '"skill": {', '"*": "deny"'],
+    ["into an empty file", "", '"skill": {', '"*": "deny"'],
+    ["beside the star of a former string", '{\n  "permission": "allow"\n}\n', '"skill": {', '"*": "deny"'],
+    ["beside `skill` in a file that was made", null, '"permission": {', '"*": "deny"'],
+    ["a map, beside `skill` in a file that was made", null, '"permission": {', '"*": { "later-*": "deny" }'],
   ])("a star, %s, even where a project hides its effect", (_, text, at, star) => {
-    const made = grown(one({ [JSONC]: text }), (made) => made.replace(at, `${at} ${star}`))
+    const made = grown(one({ [JSONC]: text }), (made) => made.replace(at, `${at} ${star},`))
     const setup = { ...made, project: '{"permission":{"skill":{"*":"allow"},"*":"allow"}}' }
     const { next } = act(setup, "pdf", "allow")
-    expect(next.files[JSONC]).toContain('"*": "deny"')
+    expect(next.files[JSONC]).toContain(star)
   })
 
   test("the former string's star changed: it stays changed", () => {
@@ -1175,6 +1203,16 @@ describe("what others wrote into a section that was made here stays", () => {
     expect(next.files[JSONC]).toContain('"*": "ask"')
     expect(effectsOf(next, "pdf").build).toBe("ask")
     expect(effectsOf(next, "docs").build).toBe("ask")
+  })
+
+  test.each<[name: string, star: string, now: string, after: string]>([
+    ["another pattern", '"*": "allow"', '"x*": "allow"', '{\n      "x*": "allow"\n    }'],
+    ["gone", '\n      "*": "allow",', "", "{\n    }"],
+  ])("the former string's star is %s: the string does not come back", (_, star, now, after) => {
+    const setup = grown(one({ [JSONC]: '{\n  "permission": {\n    "skill": "allow"\n  }\n}\n' }), (text) =>
+      text.replace(star, now),
+    )
+    expect(act(setup, "pdf", "allow").next.files[JSONC]).toBe(`{\n  "permission": {\n    "skill": ${after}\n  }\n}\n`)
   })
 
   test("the host's own `$schema` in a file that was empty goes with it", () => {
@@ -1237,6 +1275,15 @@ describe("records", () => {
       { records: [record("pdf", { sections: [{ path: ["permission", "gone"], was: "{}" }] })] },
     )
     expect(act(setup, "pdf", "allow").next.files[JSONC]).toBe('{"permission":{"skill":{}},"model":"x"}')
+  })
+
+  test("… of an array, when the rule stands in the map: the array keeps what it holds", () => {
+    const array = `"permissions":[${rule("a", "deny")}]`
+    const setup = two(
+      { [JSONC]: `{"permission":{"skill":{"pdf":"deny"}},${array}}` },
+      { records: [record("pdf", { generation: "opencode-2", sections: [{ path: ["permissions"], was: "[]" }] })] },
+    )
+    expect(act(setup, "pdf", "allow").next.files[JSONC]).toBe(`{"permission":{"skill":{}},${array}}`)
   })
 
   test("planning twice gives the same, and changes nothing that it was given", () => {

@@ -454,6 +454,7 @@ describe("problems are told with their offset, and what the host refuses yields 
     ['{"permissions":[{"action":"skill","resource":"a"}]}', [[16, "unexpected_type"]]],
     ['{"agent":{"b":{"permission":7}}}', [[28, "unexpected_type"]]],
     ['{"permission":{"skill":{"a":"deny"}}}', []],
+    ['{"permission":{"__proto__":7,"skill":{"__proto__":7}}}', []],
     ["{}", []],
   ])("%s", (text, problems) => {
     const found = doc(text)
@@ -622,6 +623,7 @@ describe("OpenCode 2", () => {
   test.each<[name: string, element: string]>([
     ["without an effect", '{"action":"skill","resource":"x"}'],
     ["with an unknown effect", '{"action":"skill","resource":"x","effect":"hide"}'],
+    ["with an action that is no text", '{"action":1,"resource":"x","effect":"deny"}'],
     ["with a resource that is no text", '{"action":"skill","resource":1,"effect":"deny"}'],
     ["that is no object", '"deny"'],
     ["that is null", "null"],
