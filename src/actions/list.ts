@@ -1,5 +1,6 @@
 import { member } from "../core/config-text.ts"
 import { compareSidecar } from "../core/sidecar.ts"
+import { isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { unfinishedChanges } from "../files/journal.ts"
 import type { ListBody, Next, Notice } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
@@ -37,7 +38,7 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   const summaryOnly = request.limit === 0
   const first = from === 0 && !summaryOnly
   const details = first ? await detailsOf(scene) : () => ({})
-  const problem = configProblem(scene)
+  const problem = await configProblem(scene)
   const summary = summaryOf(scene, all)
   const page: Page = (rows, share) => {
     const last = rest[rows.length - 1]
@@ -138,10 +139,12 @@ async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<
   return notices
 }
 
-function configProblem(scene: Scene): Problem | undefined {
-  for (const { path, text } of globalFiles(scene.host, scene.observation))
-    if (text?.error) return configUnparsable({ file: path, ...text.error })
-  return undefined
+async function configProblem(scene: Scene): Promise<Problem | undefined> {
+  const broken = globalFiles(scene.host, scene.observation).find(({ text }) => text?.error)
+  if (!broken?.text?.error) return undefined
+  const found = await readConfigFile(broken.path)
+  const lossy = !isFileProblem(found) && found.lossy
+  return configUnparsable({ file: broken.path, ...broken.text.error, ...(lossy && { reason: "NotUtf8" }) })
 }
 
 function nextOf(request: Request, nextCursor: string | null, rows: readonly FullRow[]): Next[] {

@@ -1,15 +1,15 @@
-import { join } from "node:path"
 import { decide } from "../core/evaluate.ts"
 import { compareIds } from "../core/order.ts"
 import { worldProblem } from "../core/plan.ts"
 import { type Draft, type PlannedTarget, planAll, type Refused } from "../core/plan-all.ts"
 import type { Effect } from "../core/rule.ts"
-import { idsOf, type Wish, type World } from "../core/world.ts"
+import { type GlobalFile, idsOf, type Wish, type World } from "../core/world.ts"
 import { isFileProblem, readConfigFile, writeObstacle } from "../files/config-file.ts"
 import type { Request } from "../tool/input.ts"
 import { nearNames } from "../tool/near.ts"
 import {
   agentNotFound,
+  configUnsupported,
   fileProblem,
   isProblem,
   type Problem,
@@ -66,7 +66,7 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   if (request.agent !== undefined) return scopeProblem(scene, request, request.agent, targets?.wishes ?? [])
   if (!scene.caller) return registryUnavailable()
   if (sidecar.error !== null) return sidecarUnsupported(sidecar.path, sidecar.error)
-  const unreadable = await unreadableFile(host)
+  const unreadable = await unreadableFile(globalFiles(host, scene.observation))
   if (unreadable) return unreadable
   const ground: Ground = { request, scene, caller: scene.caller, sidecar, world: worldOf(scene, sidecar) }
   const planned = targets ? changing(ground, targets) : await otherDraft(ground)
@@ -202,11 +202,15 @@ async function fileObstacle(draft: Draft): Promise<Problem | null> {
   return null
 }
 
-/** A global file that is there but cannot be read is not walked around: its rules may be the ones that count. */
-async function unreadableFile(host: Host): Promise<Problem | null> {
-  for (const name of host.globalNames) {
-    const found = await readConfigFile(join(host.configDirectory, name))
+/**
+ * A global file that is there but cannot be read is not walked around: its rules may be the ones that count. Where one in
+ * another encoding does not parse, that is not for want of a comma.
+ */
+async function unreadableFile(files: readonly GlobalFile[]): Promise<Problem | null> {
+  for (const { path, text } of files) {
+    const found = await readConfigFile(path)
     if (isFileProblem(found)) return fileProblem(found)
+    if (text?.error && found.lossy) return configUnsupported({ file: path, reason: "not_utf8" })
   }
   return null
 }

@@ -715,9 +715,10 @@ describe.each(HOSTS)("$name", ({ open, generation }) => {
         const bytes = Buffer.from(`\uFEFF${ASK_PDF}`, "utf16le")
         if (encoding === "utf16be") bytes.swap16()
         await start({ arrange: ({ configDir }) => void put(join(configDir, "opencode.jsonc"), bytes) })
-        const answer = validated(await unchanged(host, () => host.call({ action: "disable", id: "pdf" })))
-        expect(["config_unsupported", "config_unparsable"]).toContain(answer.error?.code)
-        validated(await unchanged(host, () => host.call({ action: "list" })))
+        await refusesDisable("config_unsupported", "not_utf8")
+        const list = refused(await unchanged(host, () => host.call({ action: "list" })), "config_unparsable")
+        expect(list.error?.data).toMatchObject({ reason: "NotUtf8" })
+        expect(list.skills).toHaveLength(generation === "opencode-1" ? 4 : 5)
       })
 
       it("it holds bytes that are not UTF-8 in a comment", async () => {
