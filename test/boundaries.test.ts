@@ -18,6 +18,7 @@ const ROOMS: Record<string, readonly string[]> = {
     "node:crypto",
     "node:fs/promises",
     "node:path",
+    "node:timers/promises",
   ],
   actions: [
     "actions",

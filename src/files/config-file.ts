@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import * as nodeFs from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
 
 /** The file-system calls that a write makes, so that tests can fail each of them. */
 export type Disk = Pick<
@@ -115,12 +116,14 @@ export async function replaceConfigFile(
       await writeWhole(temporary, after, file, disk)
       if ((await disk.readFile(temporary)).toString("utf8") !== after) return refuse("write_failed", "SHORT_WRITE")
     }
-    const now = await readConfigFile(path, disk)
-    if (isFileProblem(now)) return now
-    if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
     // A file that goes is only set aside until the directory is surely on disk.
-    await (after === null ? disk.rename(file.realPath, temporary) : disk.rename(temporary, file.realPath))
-    replaced = true
+    const [from, to] = after === null ? [file.realPath, temporary] : [temporary, file.realPath]
+    for (let tries = 1; !replaced; tries++) {
+      const now = await readConfigFile(path, disk)
+      if (isFileProblem(now)) return now
+      if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
+      replaced = await renamed(from, to, tries, disk)
+    }
     await syncDirectory(dirname(file.realPath), disk)
     if (after === null) await disk.unlink(temporary)
   } catch (error) {
@@ -131,6 +134,23 @@ export async function replaceConfigFile(
   }
   if (file.realPath !== path) await touchLink(path, disk)
   return null
+}
+
+/** Windows does not replace a file while another process has it open, for a scanner's glance say; in milliseconds. */
+const HELD_CODES = ["EPERM", "EACCES", "EBUSY"]
+const RENAME_TRIES = 4
+const RENAME_WAIT_MS = 25
+
+/** False: the file was held, and may be free by now. */
+async function renamed(from: string, to: string, tries: number, disk: Disk): Promise<boolean> {
+  try {
+    await disk.rename(from, to)
+    return true
+  } catch (error) {
+    if (tries >= RENAME_TRIES || !HELD_CODES.includes(codeOf(error))) throw error
+    await delay(RENAME_WAIT_MS)
+    return false
+  }
 }
 
 /** Names of temporary files, so that those of a killed write can be told and removed. */
