@@ -13,6 +13,8 @@ export type Disk = Pick<
 export type FileProblem = {
   readonly kind: "config_unsupported" | "config_unreadable" | "config_readonly" | "config_changed" | "write_failed"
   readonly file: string
+  /** Where the bytes are, when that is another place. */
+  readonly realFile?: string
   readonly reason: string
 }
 
@@ -71,8 +73,17 @@ export async function writeObstacle(path: string, disk: Disk = nodeFs): Promise<
   return isFileProblem(file) ? file : obstacleTo(file, disk)
 }
 
+const refusalOf =
+  ({ path, realPath }: ConfigFile) =>
+  (kind: FileProblem["kind"], reason: string): FileProblem => ({
+    kind,
+    file: path,
+    ...(realPath !== path && { realFile: realPath }),
+    reason,
+  })
+
 async function obstacleTo(file: ConfigFile, disk: Disk): Promise<FileProblem | null> {
-  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: file.path, reason })
+  const refuse = refusalOf(file)
   if (file.lossy) return refuse("config_unsupported", "not_utf8")
   try {
     const directory = await disk.stat(dirname(file.realPath)).catch(missing)
@@ -103,7 +114,7 @@ export async function replaceConfigFile(
 ): Promise<FileProblem | null> {
   const file = await readConfigFile(path, disk)
   if (isFileProblem(file)) return file
-  const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
+  const refuse = refusalOf(file)
   if (file.text !== before) return refuse("config_changed", "hash_differs")
   const obstacle = await obstacleTo(file, disk)
   if (obstacle) return obstacle

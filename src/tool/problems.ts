@@ -195,9 +195,10 @@ export const configUnsupported = (at: { file: string; line?: number; column?: nu
 export const fileProblem = (problem: {
   kind: "config_unsupported" | "config_unreadable" | "config_readonly" | "config_changed" | "write_failed"
   file: string
+  realFile?: string
   reason: string
 }): Problem => {
-  const { file, reason, kind } = problem
+  const { file, realFile, reason, kind } = problem
   if (kind === "config_unsupported") return configUnsupported(problem)
   const words = {
     config_unreadable: ["cannot be read", "check its permissions"],
@@ -206,7 +207,9 @@ export const fileProblem = (problem: {
     write_failed: ["could not be written; the old text is in place", "check disk space and permissions"],
   } as const
   const [says, hint] = words[kind]
-  return { code: kind, message: `${file} ${says} (${reason})`, hint, data: { file, reason } }
+  const named = realFile === undefined ? file : `${file} (that is ${realFile})`
+  const data = { file, ...(realFile !== undefined && { realFile }), reason }
+  return { code: kind, message: `${named} ${says} (${reason})`, hint, data }
 }
 
 export const predictionFailed = (agent: string, agents: readonly string[], manual: Manual | null): Problem => ({

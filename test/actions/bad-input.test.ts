@@ -617,6 +617,13 @@ describe.each(HOSTS)("$name", ({ open, generation }) => {
       it("a link to a file of mode 444", async () => {
         await withRule("opencode.jsonc", { files: {}, arrange: linked("opencode.jsonc", ASK_PDF, 0o444) })
         await refusesWrites("config_readonly")
+        const { error } = refused(await host.call({ action: "disable", id: "pdf" }), "config_readonly")
+        const [file, realFile] = [
+          join(host.configDir, "opencode.jsonc"),
+          join(host.root, "elsewhere", "opencode.jsonc"),
+        ]
+        expect(error?.data).toEqual({ file, realFile, reason: "file" })
+        expect(error?.message).toBe(`${file} (that is ${realFile}) may not be written (file)`)
       })
 
       it.each(NAMES)("%s in a directory of mode 555, for root too", async (name) => {

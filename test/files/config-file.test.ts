@@ -294,6 +294,14 @@ describe("a write that must not be", () => {
     expect(readdirSync(dirname(file))).toEqual(["opencode.json"])
   })
 
+  it("of a file behind a link that nobody may write, and names both", async () => {
+    const realFile = join(root, "dotfiles.json")
+    writeFileSync(realFile, OLD)
+    chmodSync(realFile, 0o444)
+    link("../dotfiles.json", file)
+    expect(await replaceConfigFile(file, OLD, NEW)).toEqual({ kind: "config_readonly", file, realFile, reason: "file" })
+  })
+
   it("of a new file in a directory that nobody may write", async () => {
     chmodSync(dirname(file), 0o555)
     expect(await replaceConfigFile(file, null, NEW)).toMatchObject({ kind: "config_readonly" })
@@ -407,7 +415,9 @@ describe("faults of the disk", () => {
     expect(textOf(path), `${what} ${JSON.stringify(problem)}`).toBe(problem ? before : after)
     if (problem) {
       expect(KNOWN).toContain(problem.kind)
-      expect(problem).toEqual({ kind: problem.kind, file: path, reason: expect.stringMatching(/^\w+$/) })
+      const { realFile, ...rest } = problem
+      expect(rest).toEqual({ kind: problem.kind, file: path, reason: expect.stringMatching(/^\w+$/) })
+      expect([undefined, join(root, "dotfiles", "opencode.json")]).toContain(realFile)
     }
     if (textOf(path) !== null && before !== null) expect(statSync(path).mode & 0o7777).toBe(0o600)
     expect(everyName().filter((name) => name.includes(".tmp"))).toEqual([])
