@@ -28,6 +28,8 @@ export interface Place {
 }
 
 export interface World {
+  /** An existing directory to live in. */
+  readonly root?: string
   /** Files of the global config directory. */
   readonly files?: Readonly<Record<string, string>>
   readonly projectFiles?: Readonly<Record<string, string>>
@@ -69,8 +71,9 @@ const SKILLS: World["skills"] = {
 }
 
 export async function openOpenCode1(world: World = {}): Promise<OpenHost> {
-  const { loaded, env, options, onAsk } = world
+  const { loaded, env, options, onAsk, root } = world
   const host = createRecorded({
+    ...(root && { root }),
     ...(loaded && { loaded }),
     ...(options && { options }),
     env: { ...env, SKILL_TEST_SECRET: SECRET },
@@ -99,6 +102,7 @@ export async function openOpenCode2(world: World = {}): Promise<OpenHost> {
   const host = createStandin({
     build: "beta",
     reloadDelayMs: DELAY_MS,
+    ...(world.root && { root: world.root }),
     ...(world.options && { options: world.options }),
     ...options,
   })

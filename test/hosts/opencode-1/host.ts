@@ -10,9 +10,9 @@ const binary = fileURLToPath(new URL("../binaries/node_modules/opencode-linux-x6
 /** False on a platform without a pinned binary: skip the tests then. */
 export const hostAvailable = existsSync(binary)
 
-const START_MS = 30_000
-const REQUEST_MS = 30_000
-const COMMAND_MS = 30_000
+const START_MS = 90_000
+const REQUEST_MS = 60_000
+const COMMAND_MS = 90_000
 
 export type Env = Readonly<Record<string, string>>
 

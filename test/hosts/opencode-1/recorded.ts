@@ -33,6 +33,8 @@ export interface RegisteredSkill {
 }
 
 export interface RecordedOptions {
+  /** An existing directory to live in, removed by `stop()` like the temporary one that is made when it is left out. */
+  readonly root?: string
   readonly loaded?: Loaded
   /** Added to the process's environment, e.g. OPENCODE_CONFIG. */
   readonly env?: Readonly<Record<string, string>>
@@ -74,7 +76,7 @@ export function pointEnvironment(env: Readonly<Record<string, string>>): () => v
 }
 
 export function createRecorded(given: RecordedOptions = {}) {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "opencode-1-recorded-")))
+  const root = given.root ?? realpathSync(mkdtempSync(join(tmpdir(), "opencode-1-recorded-")))
   const at = (...names: string[]) => join(root, ...names)
   const project = at("project")
   const env = {
@@ -86,7 +88,7 @@ export function createRecorded(given: RecordedOptions = {}) {
     XDG_CACHE_HOME: at("cache"),
     ...given.env,
   }
-  const configDir = at("config", "opencode")
+  const configDir = join(env.XDG_CONFIG_HOME, "opencode")
   for (const path of [env.HOME, env.TMPDIR, at("data"), at("state"), at("cache"), configDir, project])
     mkdirSync(path, { recursive: true })
   const restore = pointEnvironment(env)

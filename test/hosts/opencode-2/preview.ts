@@ -81,6 +81,12 @@ export async function startPreview({ files = {}, env = {} }: PreviewOptions = {}
     throw new Error(`the preview server is not up\n${printed.slice(-2_000)}`, { cause: problem })
   }
 
+  /** The names in the registry. */
+  async function skills(): Promise<string[]> {
+    const { data } = await request(`/api/skill?location[directory]=${encodeURIComponent(sandbox.project)}`)
+    return (data as { name: string }[]).map(({ name }) => name)
+  }
+
   let session: string | undefined
   async function verdict(agent: string, skill: string): Promise<Effect> {
     if (session === undefined) {
@@ -97,5 +103,5 @@ export async function startPreview({ files = {}, env = {} }: PreviewOptions = {}
     await stop()
     throw error
   }
-  return { root: sandbox.root, project: sandbox.project, agents, verdict, stop }
+  return { root: sandbox.root, project: sandbox.project, agents, skills, verdict, stop }
 }

@@ -79,10 +79,12 @@ describe("skill ids", () => {
     standin().skill("pdf", { name: "Other name" })
     host.skill("teams/release")
     put(join(host.configDir, "skills/flat.md"), "---\ndescription: f\n---\n")
+    put(join(host.configDir, "skills/teams/notes.md"), "---\ndescription: none\n---\n")
+    put(join(host.configDir, "skill/single/SKILL.md"), "---\ndescription: s\n---\n")
     await host.load(idle)
     const { data } = await host.skills()
     const found = data.slice(2).map((skill) => `${skill.id} = ${skill.name}`)
-    expect(found).toEqual(["flat = flat", "pdf = Other name", "release = release"])
+    expect(found).toEqual(["single = single", "flat = flat", "pdf = Other name", "release = release"])
   })
 })
 

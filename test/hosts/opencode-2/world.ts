@@ -119,12 +119,13 @@ function substitute(text: string, env: Record<string, string>, directory: string
     })
 }
 
+/** `skill/` and `skills/`, flat files at the root of either (measured on the preview). */
 function skillFiles({ configDir, project }: Place): string[] {
-  const roots = [configDir, ...outermostFirst(project).map((parent) => join(parent, ".opencode"))]
-  return roots.flatMap((directory) => {
-    const root = join(directory, "skills")
-    return markdownFiles(root).filter((path) => basename(path) === "SKILL.md" || dirname(path) === root)
-  })
+  const directories = [configDir, ...outermostFirst(project).map((parent) => join(parent, ".opencode"))]
+  const roots = directories.flatMap((directory) => [join(directory, "skill"), join(directory, "skills")])
+  return roots.flatMap((root) =>
+    markdownFiles(root).filter((path) => basename(path) === "SKILL.md" || dirname(path) === root),
+  )
 }
 
 function readSkills(place: Place, build: Build): HostSkill[] {
