@@ -1,10 +1,21 @@
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import lockfile from "proper-lockfile"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { withLock } from "../../src/files/lock.ts"
+import { asUser } from "../actions/both-hosts.ts"
 
 let root: string
 let count = 0
@@ -32,6 +43,26 @@ describe.concurrent("a lock", () => {
     expect(await withLock(directory, key, async () => readdirSync(directory))).toEqual([`${key}.lock`])
     expect(readdirSync(directory)).toEqual([])
     expect(statSync(directory).mode & 0o777).toBe(0o700)
+  })
+
+  it("its directories go again when nothing was written beside it, whatever came of the work", async ({ expect }) => {
+    const home = join(root, `home-${++count}`)
+    mkdirSync(home)
+    const state = join(home, "state", "opencode")
+    const directory = join(state, "locks")
+    await withLock(directory, `key-${count}`, async () => "refused")
+    expect(readdirSync(home)).toEqual([])
+    const failing = withLock(directory, `key-${count}`, () => Promise.reject(new RangeError("work")))
+    await expect(failing).rejects.toThrow(RangeError)
+    expect(readdirSync(home)).toEqual([])
+    await withLock(directory, `key-${count}`, async () => writeFileSync(join(state, "journal"), ""))
+    expect(readdirSync(state).sort()).toEqual(["journal", "locks"])
+  })
+
+  it("comes also when another call takes the directories away meanwhile", async ({ expect }) => {
+    const directory = join(root, `home-${++count}`, "locks")
+    const calls = Array.from({ length: 20 }, (_, i) => withLock(directory, `key-${count}-${i}`, async () => i))
+    expect(await Promise.all(calls)).toEqual(calls.map((_, i) => i))
   })
 
   it("two holders in one process take turns, in the order in which they came", async ({ expect }) => {
@@ -132,3 +163,12 @@ describe.concurrent("a lock", () => {
     await waiting
   }, 60_000)
 })
+
+// Not at the same time as others: the process gives its rights up for as long.
+it("a lock in a directory that may not be written is not waited for", async () => {
+  const { directory, key } = fresh()
+  mkdirSync(directory)
+  chmodSync(directory, 0o555)
+  const answer = asUser(() => withLock(directory, key, async () => "never"), root)
+  await expect(answer).rejects.toMatchObject({ code: "EACCES" })
+}, 10_000)
