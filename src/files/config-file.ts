@@ -32,6 +32,8 @@ export interface ConfigFile {
   readonly path: string
   /** Where the bytes are: the end of a chain of links, else the path itself. */
   readonly realPath: string
+  /** The last part of the path is a link; those above it do not count. */
+  readonly isLink: boolean
   readonly text: string | null
   readonly mode: number | null
   readonly owner: { readonly uid: number; readonly gid: number } | null
@@ -43,8 +45,12 @@ export interface ConfigFile {
 export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise<ConfigFile | FileProblem> {
   const refuse = (kind: FileProblem["kind"], reason: string): FileProblem => ({ kind, file: path, reason })
   try {
-    if (!(await disk.lstat(path).catch(missing)))
-      return { path, realPath: await absentPath(path, disk), text: null, mode: null, owner: null, lossy: false }
+    const found = await disk.lstat(path).catch(missing)
+    if (!found) {
+      const realPath = await absentPath(path, disk)
+      return { path, realPath, isLink: false, text: null, mode: null, owner: null, lossy: false }
+    }
+    const isLink = found.isSymbolicLink()
     const realPath = await disk.realpath(path).catch(missing)
     if (!realPath) return refuse("config_unsupported", "dangling_link")
     const stat = await disk.stat(realPath)
@@ -53,7 +59,8 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
     const bytes = await disk.readFile(realPath)
     const text = bytes.toString("utf8")
     const owner = { uid: stat.uid, gid: stat.gid }
-    return { path, realPath, text, mode: stat.mode & 0o7777, owner, lossy: !Buffer.from(text, "utf8").equals(bytes) }
+    const lossy = !Buffer.from(text, "utf8").equals(bytes)
+    return { path, realPath, isLink, text, mode: stat.mode & 0o7777, owner, lossy }
   } catch (error) {
     return refuse("config_unreadable", codeOf(error))
   }
@@ -118,8 +125,8 @@ export async function replaceConfigFile(
   if (file.text !== before) return refuse("config_changed", "hash_differs")
   const obstacle = await obstacleTo(file, disk)
   if (obstacle) return obstacle
-  if (after === null && file.realPath !== path) return refuse("config_unsupported", "link")
-  const temporary = temporaryBeside(file)
+  if (after === null && file.isLink) return refuse("config_unsupported", "link")
+  const temporary = temporaryBeside(file.realPath)
   let replaced = false
   try {
     if (after !== null) {
@@ -167,8 +174,8 @@ async function renamed(from: string, to: string, tries: number, disk: Disk): Pro
 /** Names of temporary files, so that those of a killed write can be told and removed. */
 export const TEMPORARY = /^\..+\.[0-9a-f]{12}\.tmp$/
 
-const temporaryBeside = (file: ConfigFile): string =>
-  join(dirname(file.realPath), `.${basename(file.realPath)}.${randomBytes(6).toString("hex")}.tmp`)
+export const temporaryBeside = (path: string): string =>
+  join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`)
 
 /** The new text stands, but not surely: the old one takes its place again, unless someone else wrote meanwhile. */
 async function putBack(file: ConfigFile, aside: string, after: string | null, disk: Disk): Promise<void> {
@@ -176,7 +183,7 @@ async function putBack(file: ConfigFile, aside: string, after: string | null, di
   if (isFileProblem(now) || now.text !== after) return
   if (after === null) return disk.rename(aside, file.realPath)
   if (file.text === null) return disk.unlink(file.realPath)
-  const temporary = temporaryBeside(file)
+  const temporary = temporaryBeside(file.realPath)
   try {
     await writeWhole(temporary, file.text, file, disk)
     await disk.rename(temporary, file.realPath)

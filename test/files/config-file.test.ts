@@ -226,6 +226,13 @@ describe("links", () => {
     expect(lstatSync(file).mtimeMs).toBeGreaterThan(1_000_000)
   })
 
+  it("a removal below a linked directory is one like any other", async () => {
+    link("config", join(root, "alias"))
+    writeFileSync(file, OLD)
+    expect(await replaceConfigFile(join(root, "alias", "opencode.json"), OLD, null)).toBeNull()
+    expect(everyName()).toEqual(["alias", "config"])
+  })
+
   it("a removal through a link leaves no link to nothing behind that would look like success", async () => {
     const target = dotfile()
     link("../dotfiles/opencode.json", file)

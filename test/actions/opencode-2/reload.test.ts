@@ -227,3 +227,17 @@ it("works in a directory that is a link", async () => {
   expect(await enable("a")).toMatchObject({ ok: true })
   expect(names()).toEqual(["opencode.json"])
 })
+
+it("a file that was made in a directory that is a link goes again", async () => {
+  const { disable, enable, names } = await start({
+    env: (root) => {
+      rmdirSync(join(root, "config/opencode"))
+      mkdirSync(join(root, "dotfiles"))
+      symlinkSync(join(root, "dotfiles"), join(root, "config/opencode"))
+      return {}
+    },
+  })
+  expect(await disable("a")).toMatchObject({ ok: true, changed: true })
+  expect(await enable("a")).toMatchObject({ ok: true, changed: true })
+  expect(names()).toEqual([])
+})
