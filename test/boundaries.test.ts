@@ -14,7 +14,6 @@ const ROOMS: Record<string, readonly string[]> = {
     "jsonc-parser",
     "yaml",
     "proper-lockfile",
-    "write-file-atomic",
     "node:crypto",
     "node:fs/promises",
     "node:path",

@@ -4,7 +4,7 @@ import { speaksOfSkills } from "../core/evaluate.ts"
 import type { Rule } from "../core/rule.ts"
 import { decodeSidecar, encodeSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { SIDECAR_NAME } from "../files/locations.ts"
-import { readSidecarText, removeFile, writeSidecarText } from "../files/sidecar-file.ts"
+import { readSidecarText, writeSidecarText } from "../files/sidecar-file.ts"
 import type { Host, Observation } from "./ports.ts"
 
 /** The sidecar as it stands: its records, or why they cannot be used. */
@@ -26,8 +26,9 @@ export async function readSidecar(host: Host): Promise<Sidecar> {
 
 /** Writes the records; without any there is no sidecar, as before the first change. An error code, or null. */
 export async function writeSidecar(sidecar: Sidecar, records: readonly SidecarRecord[]): Promise<string | null> {
-  if (records.length > 0) return writeSidecarText(sidecar.path, sidecar.text, encodeSidecar(records))
-  return sidecar.text === null ? null : removeFile(sidecar.path)
+  const error = await writeSidecarText(sidecar.path, sidecar.text, records.length > 0 ? encodeSidecar(records) : null)
+  // A link is the user's, and stays.
+  return error === "link" ? writeSidecarText(sidecar.path, sidecar.text, encodeSidecar([])) : error
 }
 
 /** The skill rules that stand at the top level of the global files, with the file's name. */

@@ -53,17 +53,14 @@ async function settleRecords(host: Host, intent: Intent): Promise<void> {
 
 /** Temporary files of writes that were killed; nobody else writes while the lock is held. */
 async function removeTemporaries(host: Host): Promise<void> {
+  const names = [...host.globalNames, SIDECAR_NAME]
   const directories = new Set([host.configDirectory])
-  for (const name of host.globalNames) {
+  for (const name of names) {
     const file = await readConfigFile(join(host.configDirectory, name))
     if (!isFileProblem(file)) directories.add(dirname(file.realPath))
   }
   for (const directory of directories)
-    for (const name of await readdir(directory).catch(() => [])) {
-      const config = TEMPORARY.test(name) && host.globalNames.some((file) => name.startsWith(`.${file}.`))
-      if (config || OWN_TEMPORARY.test(name)) await unlink(join(directory, name)).catch(() => {})
-    }
+    for (const name of await readdir(directory).catch(() => []))
+      if (TEMPORARY.test(name) && names.some((file) => name.startsWith(`.${file}.`)))
+        await unlink(join(directory, name)).catch(() => {})
 }
-
-/** write-file-atomic puts a number behind the name. */
-const OWN_TEMPORARY = new RegExp(`^${SIDECAR_NAME.replaceAll(".", "\\.")}\\.\\d+$`)

@@ -192,7 +192,13 @@ async function putBack(file: ConfigFile, aside: string, after: string | null, di
   }
 }
 
-async function writeWhole(path: string, text: string, like: ConfigFile, disk: Disk): Promise<void> {
+/** Makes a file with this text: every byte written and synced, or an error. */
+export async function writeWhole(
+  path: string,
+  text: string,
+  like: Pick<ConfigFile, "mode" | "owner">,
+  disk: Disk = nodeFs,
+): Promise<void> {
   const bytes = Buffer.from(text, "utf8")
   const handle = await disk.open(path, "wx", like.mode ?? 0o644)
   try {
@@ -212,7 +218,7 @@ async function writeWhole(path: string, text: string, like: ConfigFile, disk: Di
 }
 
 /** Some file systems cannot sync a directory, and say so; there is nothing more to be had from them. */
-async function syncDirectory(path: string, disk: Disk): Promise<void> {
+export async function syncDirectory(path: string, disk: Disk = nodeFs): Promise<void> {
   const handle = await disk.open(path, "r")
   try {
     await handle.sync().catch((error) => {

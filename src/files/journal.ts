@@ -1,14 +1,15 @@
-import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises"
-import { join } from "node:path"
+import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import type { Dialect } from "../core/dialect/section.ts"
 import type { Inverse } from "../core/inverse.ts"
 import type { Generation } from "../core/rule.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
 import type { RuleChange } from "../core/take-back.ts"
-import { codeOf } from "./config-file.ts"
-import { writeOwnFile } from "./sidecar-file.ts"
+import { codeOf, syncDirectory, temporaryBeside, writeWhole } from "./config-file.ts"
 
-const LINES_KEPT = 1_000
+const MAX_LINES = 1_000
+/** What is left when the journal is full: it is not written anew for each line. */
+const LINES_KEPT = 800
 const BACKUPS_KEPT = 20
 
 /** Takes one edit of a file back, by its text. */
@@ -62,11 +63,9 @@ export async function appendJournal(state: string, line: JournalLine): Promise<v
   await mkdir(state, { recursive: true, mode: 0o700 })
   const text = await readJournalText(state)
   const lines = text.split("\n").filter((existing) => existing !== "")
-  if (lines.length >= LINES_KEPT) {
+  if (lines.length >= MAX_LINES) {
     const kept = [...lines.slice(-(LINES_KEPT - 1)), JSON.stringify(line)]
-    const error = await writeOwnFile(journalPath(state), `${kept.join("\n")}\n`, 0o600)
-    if (error) throw Object.assign(new Error("the journal cannot be shortened"), { code: error })
-    return
+    return putWhole(journalPath(state), `${kept.join("\n")}\n`)
   }
   const handle = await open(journalPath(state), "a", 0o600)
   try {
@@ -125,9 +124,31 @@ export async function backUp(state: string, change: string, name: string, text: 
   const directory = join(state, "backups")
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const path = join(directory, `${change}-${name}`)
-  const error = await writeOwnFile(path, text, 0o600)
-  if (error) throw Object.assign(new Error("the backup cannot be written"), { code: error })
-  const old = (await readdir(directory)).sort().slice(0, -BACKUPS_KEPT)
-  await Promise.all(old.map((copy) => unlink(join(directory, copy)).catch(() => {})))
+  await putWhole(path, text).catch(async (error) => {
+    await removeBackup(path)
+    throw error
+  })
+  const copies = await readdir(directory).catch(() => [])
+  await Promise.all(
+    copies
+      .sort()
+      .slice(0, -BACKUPS_KEPT)
+      .map((copy) => removeBackup(join(directory, copy))),
+  )
   return path
+}
+
+/** For copies that nothing refers to. */
+export const removeBackup = (path: string): Promise<void> => unlink(path).catch(() => {})
+
+/** A private file with this text in the path's place, whole or not at all. */
+async function putWhole(path: string, text: string): Promise<void> {
+  const temporary = temporaryBeside(path)
+  try {
+    await writeWhole(temporary, text, { mode: 0o600, owner: null })
+    await rename(temporary, path)
+  } finally {
+    await unlink(temporary).catch(() => {})
+  }
+  await syncDirectory(dirname(path))
 }

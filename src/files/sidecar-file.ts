@@ -1,5 +1,5 @@
-import { readFile, unlink } from "node:fs/promises"
-import { codeOf } from "./config-file.ts"
+import { readFile } from "node:fs/promises"
+import { codeOf, replaceConfigFile } from "./config-file.ts"
 
 /** The sidecar's text, null when there is none; an error code when it cannot be read. */
 export async function readSidecarText(
@@ -12,29 +12,13 @@ export async function readSidecarText(
   }
 }
 
-/** Writes the sidecar if its text changed, and reads it back. Returns an error code, or null. */
-export async function writeSidecarText(path: string, before: string | null, text: string): Promise<string | null> {
+/** Writes the sidecar as a config is written, if its text changed; null removes it. Returns an error code, or null. */
+export async function writeSidecarText(
+  path: string,
+  before: string | null,
+  text: string | null,
+): Promise<string | null> {
   if (before === text) return null
-  return writeOwnFile(path, text)
-}
-
-/** Atomic write of a file of ours, read back because the library reports a short write as success. */
-export async function writeOwnFile(path: string, text: string, mode?: number): Promise<string | null> {
-  const { default: writeFileAtomic } = await import("write-file-atomic")
-  try {
-    await writeFileAtomic(path, text, { ...(mode !== undefined && { mode }) })
-    return (await readFile(path, "utf8")) === text ? null : "SHORT_WRITE"
-  } catch (error) {
-    return codeOf(error)
-  }
-}
-
-/** Removes a file of ours, if it is there. Returns an error code, or null. */
-export async function removeFile(path: string): Promise<string | null> {
-  try {
-    await unlink(path)
-    return null
-  } catch (error) {
-    return codeOf(error) === "ENOENT" ? null : codeOf(error)
-  }
+  const problem = await replaceConfigFile(path, before, text)
+  return problem?.reason ?? null
 }

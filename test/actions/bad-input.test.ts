@@ -887,6 +887,24 @@ describe.each(HOSTS)("$name", ({ open, generation }) => {
       expect(host.readConfig("opencode.jsonc")).toBe(DENY_PDF)
     })
 
+    it("that is a link stays one, and is emptied with its last record", async () => {
+      const kept = withRecords()
+      await start({ files: { "opencode.jsonc": ASK_PDF }, loaded: LOADED_ASK_PDF, arrange: linked(SIDECAR, kept) })
+      for (const [action, ids] of [
+        ["disable", ["docx"]],
+        ["enable", []],
+      ] as const) {
+        expect(validated(await host.call({ action, id: "docx" }))).toMatchObject({
+          ok: true,
+          sidecar: { written: true },
+        })
+        await host.settle()
+        expect(snapshot(host.configDir)[`./${SIDECAR}`]).toMatch(/^link to/)
+        const { records } = JSON.parse(readFileSync(join(host.root, "elsewhere", SIDECAR), "utf8"))
+        expect(records.map(({ id }: { id: string }) => id)).toEqual(ids)
+      }
+    })
+
     it("that cannot be written costs a warning, not the change", async () => {
       await start({ loaded: LOADED_ASK_PDF, arrange: linked("opencode.jsonc", ASK_PDF) })
       chmodSync(host.configDir, 0o555)

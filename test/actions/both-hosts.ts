@@ -196,7 +196,7 @@ const NOBODY = 65_534
  */
 export async function asUser<T>(work: () => Promise<T>, world?: string): Promise<T> {
   // What is imported on first use is read before the rights are gone.
-  await Promise.all([import("proper-lockfile"), import("write-file-atomic")])
+  await import("proper-lockfile")
   const isRoot = process.geteuid?.() === 0
   if (isRoot) {
     if (world !== undefined) chownAll(world)
