@@ -1,4 +1,4 @@
-import type { Node } from "jsonc-parser"
+import { type Node, visit } from "jsonc-parser"
 import {
   blanksAt,
   closeOf,
@@ -144,8 +144,8 @@ interface Span {
 }
 
 /**
- * Removes members with the commas that only they need, and the lines that are left blank by that. Comments stay, except
- * a removed member's own same-line comment that equals `marker`. Indexes that name no member are ignored.
+ * Removes members with the commas that only they need, and the lines that are left blank by that. Comments stay, those
+ * in a member too, except its own same-line comment that equals `marker`. Indexes that name no member are ignored.
  */
 export function removeMembers(text: string, container: Node, indexes: readonly number[], marker?: string): Edit[] {
   const members = container.children ?? []
@@ -153,7 +153,7 @@ export function removeMembers(text: string, container: Node, indexes: readonly n
   const gaps = gapsOf(text, container)
   const spans: Span[] = members.flatMap((member, i) => {
     if (!gone.has(i)) return []
-    return [{ start: member.offset, end: endOf(member) }, ...markersIn(gaps[i] ?? [], i === members.length - 1, marker)]
+    return [...partsOf(text, member, marker), ...markersIn(gaps[i] ?? [], i === members.length - 1, marker)]
   })
   spans.push(...surplusCommas(gaps, gone))
   const regions = mergeSpans(
@@ -165,6 +165,29 @@ export function removeMembers(text: string, container: Node, indexes: readonly n
     const { start, end } = widen(text, container, region)
     return { offset: start, length: end - start, text: "" }
   })
+}
+
+/** A member less the comments in it, which stay. */
+function partsOf(text: string, member: Node, marker: string | undefined): Span[] {
+  const kept = commentsIn(text, member).filter((comment) => comment.text !== marker)
+  return [...kept, { start: endOf(member), end: endOf(member) }].flatMap((next, i) => {
+    const from = kept[i - 1]?.end ?? member.offset
+    const part = text.slice(from, next.start)
+    const start = from + part.length - part.trimStart().length
+    return part.trim() ? [{ start, end: start + part.trim().length }] : []
+  })
+}
+
+function commentsIn(text: string, member: Node): Token[] {
+  const [open, close] = member.type === "property" ? ["{", "}"] : ["[", "]"]
+  const found: Token[] = []
+  visit(open + text.slice(member.offset, endOf(member)) + close, {
+    onComment: (offset, length) => {
+      const start = member.offset + offset - open.length
+      found.push({ text: text.slice(start, start + length), start, end: start + length })
+    },
+  })
+  return found
 }
 
 function markersIn(gap: readonly Token[], isLast: boolean, marker: string | undefined): Token[] {
@@ -232,7 +255,8 @@ function widen(text: string, container: Node, { start, end }: Span): Span {
 function endsInLineComment(text: string, container: Node, offset: number): boolean {
   const first = container.children?.[0]
   const opening = tokens(text, container.offset + 1, first?.offset ?? closeOf(container))
-  return [...opening, ...gapsOf(text, container).flat()].some(
+  const inner = (container.children ?? []).flatMap((member) => commentsIn(text, member))
+  return [...opening, ...gapsOf(text, container).flat(), ...inner].some(
     (token) => token.end === offset && token.text.startsWith("//"),
   )
 }

@@ -54,14 +54,17 @@ interface Comment {
   readonly viaComma: boolean
 }
 
-function commentsOf(text: string, container: Node): Comment[] {
+/** The comments beside the members, and those in the members of `opened`, in order. */
+function commentsOf(text: string, container: Node, opened: ReadonlySet<number> = new Set()): Comment[] {
   const members = container.children ?? []
   const bounds = [container.offset + 1, ...members.map((member) => member.offset + member.length)]
   return bounds.flatMap((from, i) => {
     const gap = text.slice(from, members[i]?.offset ?? container.offset + container.length - 1)
     const tokens = gap.match(/\r\n|\n|\r|,|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? []
     const isBreak = (token: string) => /^[\r\n]/.test(token)
-    return tokens.flatMap((token, at) => {
+    const member = opened.has(i) ? members[i] : undefined
+    const inner = member ? innerComments(text, member) : []
+    const beside = tokens.flatMap((token, at) => {
       if (!token.startsWith("/")) return []
       const rest = tokens.slice(at + 1)
       const line = tokens.slice(tokens.slice(0, at).findLastIndex(isBreak) + 1, at)
@@ -74,8 +77,15 @@ function commentsOf(text: string, container: Node): Comment[] {
       const trails = direct && (i === members.length || rest.some(isBreak))
       return [{ text: token, owner: follows ? i - 1 : above ? i : -1, trails, viaComma: follows && !direct }]
     })
+    return [...beside, ...inner.map((text) => ({ text, owner: i, trails: true, viaComma: false }))]
   })
 }
+
+/** The comments in a member, which belong to nothing else. */
+const innerComments = (text: string, { offset, length }: Node): string[] =>
+  (text.slice(offset, offset + length).match(/"(?:[^"\\]|\\.)*"|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? []).filter((word) =>
+    word.startsWith("/"),
+  )
 
 function expectOrdered(text: string, edits: readonly Edit[]) {
   let at = 0
@@ -209,7 +219,7 @@ describe("any document", () => {
       expect(contentOf(shrunk)).toEqual(contentOf(container).filter((_, i) => !gone.has(i)))
       expect(blankLines(after)).toBeLessThanOrEqual(blankLines(text))
 
-      const expected = commentsOf(text, container).filter(
+      const expected = commentsOf(text, container, gone).filter(
         ({ text, owner, trails }) => !(gone.has(owner) && trails && text === taken),
       )
       const left = commentsOf(after, shrunk)
