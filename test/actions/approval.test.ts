@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest"
 import type { LoadedRule } from "../hosts/opencode-1/recorded.ts"
 import { validated } from "../tool/validated.ts"
-import { HOSTS, type OpenHost, unchanged, type World } from "./both-hosts.ts"
+import { HOSTS, type OpenHost, openOpenCode1, unchanged, type World } from "./both-hosts.ts"
 
 type Rules = Readonly<Record<string, string>>
 /** What a call comes to: done, done with a remark, or the code of a refusal. */
@@ -63,8 +63,9 @@ const CASES: readonly Case[] = [
   },
   {
     name: "a project denies",
-    project: { "*": "deny" },
-    merged: [["*", "deny"]],
+    // `*` alone would hide the tool itself.
+    project: { "?*": "deny" },
+    merged: [["?*", "deny"]],
     disable: ["not_permitted", "not_permitted"],
     enable: ["not_permitted", "not_permitted"],
   },
@@ -161,7 +162,7 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
   })
 
   it("a rehearsal needs no approval", async () => {
-    await start(worldOf({ global: { "*": "deny" }, merged: [["*", "deny"]] }))
+    await start(worldOf({ global: { "?*": "deny" }, merged: [["?*", "deny"]] }))
     expect(await call({ action: "enable", id: "docx", dryRun: true })).toMatchObject({ ok: true, changed: false })
   })
 
@@ -186,24 +187,6 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
     expect(await resultOf({ action: "enable", id: "docx" }, "nobody")).toBe("approval_required")
     expect(asked).toEqual([])
     expect(await resultOf({ action: "disable", id: "pdf" }, "nobody")).toBe("done")
-  })
-
-  it.runIf(generation === "opencode-1")("what the user refuses is not done", async () => {
-    await start({
-      ...worldOf({ global: { "*": "ask" }, merged: [["*", "ask"]] }),
-      onAsk: () => Promise.reject(new Error("rejected")),
-    })
-    expect(await resultOf({ action: "disable", id: "pdf" })).toBe("not_permitted")
-  })
-
-  it.runIf(generation === "opencode-1")("a file that changes while the user thinks is planned again", async () => {
-    const world = worldOf({ global: { "*": "ask" }, merged: [["*", "ask"]] })
-    await start({
-      ...world,
-      onAsk: async () => void host.config("opencode.jsonc", `// meanwhile\n${world.files?.["opencode.jsonc"]}`),
-    })
-    expect(await call({ action: "disable", id: "pdf" })).toMatchObject({ ok: true, changed: true })
-    expect(host.readConfig("opencode.jsonc")).toMatch(/^\/\/ meanwhile\n(?:.*\n)*.*"pdf": "deny"/)
   })
 
   describe("options", () => {
@@ -253,5 +236,29 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
       expect((await call({ action: "disable", id: "pdf" })).error?.code).toBe("not_permitted")
       expect((await call({ action: "disable", id: "docx" })).error?.code).toBe("protected")
     })
+  })
+})
+
+describe("asking on OpenCode 1", () => {
+  let host: OpenHost
+  afterEach(() => host.stop())
+
+  it("what the user refuses is not done", async () => {
+    host = await openOpenCode1({
+      ...worldOf({ global: { "*": "ask" }, merged: [["*", "ask"]] }),
+      onAsk: () => Promise.reject(new Error("rejected")),
+    })
+    const answer = validated(await unchanged(host, () => host.call({ action: "disable", id: "pdf" })))
+    expect(answer.error?.code).toBe("not_permitted")
+  })
+
+  it("a file that changes while the user thinks is planned again", async () => {
+    const world = worldOf({ global: { "*": "ask" }, merged: [["*", "ask"]] })
+    host = await openOpenCode1({
+      ...world,
+      onAsk: async () => void host.config("opencode.jsonc", `// meanwhile\n${world.files?.["opencode.jsonc"]}`),
+    })
+    expect(validated(await host.call({ action: "disable", id: "pdf" }))).toMatchObject({ ok: true, changed: true })
+    expect(host.readConfig("opencode.jsonc")).toMatch(/^\/\/ meanwhile\n(?:.*\n)*.*"pdf": "deny"/)
   })
 })
