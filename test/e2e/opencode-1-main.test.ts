@@ -3,10 +3,10 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, inject, type TestContext, test, vi } from "vitest"
 import { hostInputSchema } from "../../src/tool/input-schema.ts"
-import { type Host, hostAvailable, startHost, type ToolState } from "../hosts/opencode-1/host.ts"
-import { createSandbox, type Sandbox } from "../hosts/opencode-1/sandbox.ts"
-import { type ScriptedModel, startScriptedModel, type ToolCall } from "../hosts/opencode-1/scripted-model.ts"
+import { hostAvailable } from "../hosts/opencode-1/host.ts"
+import type { Sandbox } from "../hosts/opencode-1/sandbox.ts"
 import { pluginEntry } from "./packed.ts"
+import { type Answer, begin as open, type Setting } from "./setting.ts"
 
 const CONFIG = `{
   "$schema": "https://opencode.ai/config.json",
@@ -23,71 +23,12 @@ const CONFIG = `{
 const SKILLS = ["notes", "pdf", "xlsx"]
 const SIDECAR = "skill_management.state.json"
 
-interface Answer {
-  ok: boolean
-  notices: { code: string; data?: Record<string, unknown> }[]
-  skills: { id: string; state: string; pending?: string; description: string | null; path: string | null }[]
-  [field: string]: unknown
-}
+const begin = (context: TestContext, more?: (sandbox: Sandbox) => Promise<unknown>): Promise<Setting> =>
+  open(context, CONFIG, SKILLS, more)
 
-class Setting {
-  readonly sandbox: Sandbox
-  readonly model: ScriptedModel
-  readonly host: Host
-  constructor(sandbox: Sandbox, model: ScriptedModel, host: Host) {
-    this.sandbox = sandbox
-    this.model = model
-    this.host = host
-  }
-
-  /** The model makes these calls in one turn; returns their states. */
-  async turn(tool: string, calls: readonly object[], agent = "build"): Promise<ToolState[]> {
-    const session = await this.host.createSession()
-    this.model.reply({ tools: calls.map((args): ToolCall => ({ name: tool, args })) })
-    await this.host.prompt(session, { agent, text: "Go on." })
-    return this.host.toolParts(session, tool)
-  }
-
-  /** What the model is told in answer to a call of the tool. */
-  async call(args: object, agent?: string): Promise<Answer> {
-    await this.turn("skill_management", [args], agent)
-    return JSON.parse(this.model.last().toolResults.at(-1)?.content ?? "")
-  }
-
-  async load(name: string): Promise<ToolState> {
-    const [state, ...more] = await this.turn("skill", [{ name }])
-    if (!state || more.length > 0) throw new Error("the skill tool was not called once")
-    return state
-  }
-
-  /** The skills of ours that a new prompt lists. */
-  async listed(): Promise<string[]> {
-    const session = await this.host.createSession()
-    await this.host.prompt(session, { agent: "build", text: "Hello." })
-    const { system } = this.model.last()
-    return SKILLS.filter((name) => system.includes(`<name>${name}</name>`))
-  }
-
-  async expectUntouched(): Promise<void> {
-    expect(await this.sandbox.readConfig("opencode.jsonc")).toBe(CONFIG)
-    expect(await readdir(this.sandbox.configDir)).not.toContain(SIDECAR)
-  }
-}
-
-async function begin(
-  { onTestFinished }: TestContext,
-  more: (sandbox: Sandbox) => Promise<unknown> = async () => {},
-): Promise<Setting> {
-  const sandbox = await createSandbox()
-  onTestFinished(() => sandbox.remove())
-  await sandbox.config("opencode.jsonc", CONFIG)
-  for (const name of SKILLS) await sandbox.skill(name)
-  await more(sandbox)
-  const model = await startScriptedModel()
-  onTestFinished(() => model.stop())
-  const host = await startHost(sandbox, { model })
-  onTestFinished(() => host.stop())
-  return new Setting(sandbox, model, host)
+async function expectUntouched({ sandbox }: Setting): Promise<void> {
+  expect(await sandbox.readConfig("opencode.jsonc")).toBe(CONFIG)
+  expect(await readdir(sandbox.configDir)).not.toContain(SIDECAR)
 }
 
 const rowsOf = (answer: Answer) =>
@@ -132,14 +73,14 @@ describe.skipIf(!hostAvailable)("the packed plugin on OpenCode 1", () => {
     expect(shown?.parameters).toMatchObject({
       type: "object",
       properties: {
-        action: { type: "string", enum: ["list", "inspect", "disable", "enable"] },
-        id: { type: ["string", "null"], maxLength: 256 },
+        action: { type: "string", enum: ["list", "inspect", "disable", "enable", "undo", "reconcile"] },
+        id: { type: ["string", "null"] },
         dryRun: { type: ["boolean", "null"] },
       },
       required: ["action"],
     })
     expect(JSON.stringify(shown)).not.toMatch(/zod|_def|~standard/)
-    await setting.expectUntouched()
+    await expectUntouched(setting)
   })
 
   test.concurrent("disable hides a skill after a restart, enable returns it and the config's own bytes", async (context) => {
@@ -190,7 +131,7 @@ describe.skipIf(!hostAvailable)("the packed plugin on OpenCode 1", () => {
     await setting.host.restart()
     expect(await setting.listed()).toEqual(SKILLS)
     expect(await setting.load("pdf")).toMatchObject(loaded("pdf"))
-    await setting.expectUntouched()
+    await expectUntouched(setting)
   })
 
   test.concurrent("disable with ask: the host asks the user, once loads the skill, reject refuses it", async (context) => {
@@ -221,7 +162,7 @@ describe.skipIf(!hostAvailable)("the packed plugin on OpenCode 1", () => {
     expect(await setting.load("notes")).toMatchObject(loaded("notes"))
 
     await setting.call({ action: "enable", id: "pdf" })
-    await setting.expectUntouched()
+    await expectUntouched(setting)
   })
 
   test.concurrent("a subagent that calls the tool is the caller", async (context) => {
@@ -299,7 +240,7 @@ describe.skipIf(!hostAvailable)("the packed plugin on OpenCode 1", () => {
       { ok: true, changed: true },
       { ok: true, changed: true },
     ])
-    await setting.expectUntouched()
+    await expectUntouched(setting)
     await setting.host.restart()
     expect(await setting.listed()).toEqual(SKILLS)
   })
