@@ -80,8 +80,7 @@ function append(text: string, container: Node, last: Node, members: readonly Mem
   const indent = line?.indent ?? indentAt(text, last.offset) + (opens ? style.unit : "")
   const lead = comma ? "" : line?.lead
   const block = renderLines(members, style, indent, lead, lineBreak !== undefined)
-  if (comma || lead) return [insertion(at, block)]
-  return at === behind ? [insertion(at, `,${block}`)] : [insertion(behind, ","), insertion(at, block)]
+  return comma || lead ? [insertion(at, block)] : [insertion(behind, ","), insertion(at, block)]
 }
 
 /** What a member that starts its line has in front of it there: the indent, and the comma if it leads. */
@@ -145,7 +144,8 @@ interface Span {
 
 /**
  * Removes members with the commas that only they need, and the lines that are left blank by that. Comments stay, those
- * in a member too, except its own same-line comment that equals `marker`. Indexes that name no member are ignored.
+ * in a member too, except the line comment `marker` on a removed member's own line. Indexes that name no member are
+ * ignored.
  */
 export function removeMembers(text: string, container: Node, indexes: readonly number[], marker?: string): Edit[] {
   const members = container.children ?? []
@@ -153,7 +153,9 @@ export function removeMembers(text: string, container: Node, indexes: readonly n
   const gaps = gapsOf(text, container)
   const spans: Span[] = members.flatMap((member, i) => {
     if (!gone.has(i)) return []
-    return [...partsOf(text, member, marker), ...markersIn(gaps[i] ?? [], i === members.length - 1, marker)]
+    const gap = gaps[i] ?? []
+    const markers = gap.slice(0, gap.findIndex(isBreak)).filter((token) => token.text === marker)
+    return [...partsOf(text, member, marker), ...markers]
   })
   spans.push(...surplusCommas(gaps, gone))
   const regions = mergeSpans(
@@ -190,24 +192,17 @@ function commentsIn(text: string, member: Node): Token[] {
   return found
 }
 
-function markersIn(gap: readonly Token[], isLast: boolean, marker: string | undefined): Token[] {
-  const lineBreak = gap.findIndex(isBreak)
-  // With the next member on the same line, the comment may as well be that member's.
-  if (lineBreak < 0 && !isLast) return []
-  return (lineBreak < 0 ? gap : gap.slice(0, lineBreak)).filter((token) => isComment(token) && token.text === marker)
-}
-
 /** The commas around each run of removed members, less the one that survivors or the trailing-comma habit still need. */
 function surplusCommas(gaps: readonly Token[][], gone: ReadonlySet<number>): Token[] {
   const surplus: Token[] = []
   for (let from = 0; from < gaps.length; from++) {
     if (!gone.has(from)) continue
     let to = from
-    while (gone.has(to + 1) && to + 1 < gaps.length) to++
+    while (gone.has(to + 1)) to++
     const commas = gaps.slice(Math.max(from - 1, 0), to + 1).map((gap) => gap.find(isComma))
     const own = commas.at(-1)
     const isNeeded = from > 0 && own !== undefined
-    const kept = isNeeded ? (leads(gaps[to] ?? [], to === gaps.length - 1) ? own : commas[0]) : undefined
+    const kept = isNeeded ? (leads(gaps[to] ?? []) ? own : commas[0]) : undefined
     surplus.push(...commas.flatMap((comma) => (comma && comma !== kept ? [comma] : [])))
     from = to
   }
@@ -215,16 +210,15 @@ function surplusCommas(gaps: readonly Token[][], gone: ReadonlySet<number>): Tok
 }
 
 /** Whether the comma of a gap stands on the line of the next member only. */
-function leads(gap: readonly Token[], isLast: boolean): boolean {
-  const comma = gap.findIndex(isComma)
-  return !isLast && gap.slice(0, comma).some(isBreak) && !gap.slice(comma).some(isBreak)
+function leads(gap: readonly Token[]): boolean {
+  return gap.some(isBreak) && !gap.slice(gap.findIndex(isComma)).some(isBreak)
 }
 
 function mergeSpans(text: string, container: Node, spans: readonly Span[]): Span[] {
   const regions: Span[] = []
   for (const span of spans) {
     const region = regions.at(-1)
-    const between = region ? text.slice(region.end, span.start) : "/"
+    const between = text.slice(region?.end, span.start)
     const first = container.offset + 1
     const opens = region && !text.slice(Math.max(first, lineStart(text, region.start)), region.start).trim()
     // Across lines only from the line's first thing on: blanks at the end of a surviving line are not ours.

@@ -24,7 +24,7 @@ export interface Style {
   readonly shape: (value: Json) => string | undefined
 }
 
-/** What can stand between two members: blanks, one line break, a comma, a comment. The first character tells which. */
+/** What can stand between two members: a blank, a line break, a comma, a comment. The first character tells which. */
 export interface Token {
   readonly text: string
   readonly start: number
@@ -37,7 +37,7 @@ export const isComment = ({ text }: Token): boolean => text[0] === "/"
 
 /** The tokens of a stretch that holds no values, in order and without holes. */
 export function tokens(text: string, from: number, to: number): Token[] {
-  const found = text.slice(from, to).matchAll(/[ \t]+|\r\n|\n|\r|,|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g)
+  const found = text.slice(from, to).matchAll(/\r\n|[ \t\r\n,]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g)
   return Array.from(found, (match) => {
     const start = from + match.index
     return { text: match[0], start, end: start + match[0].length }
@@ -65,7 +65,7 @@ export function gapBefore(text: string, container: Node, member: Node): Token[] 
 }
 
 export function lineStart(text: string, offset: number): number {
-  const line = offset === 0 ? 0 : text.lastIndexOf("\n", offset - 1) + 1
+  const line = text.slice(0, offset).lastIndexOf("\n") + 1
   return line + text.slice(line, offset).lastIndexOf("\r") + 1
 }
 
@@ -76,8 +76,7 @@ export const indentAt = (text: string, offset: number): string => blanksAt(text,
 
 /** The line break that ends the line of the offset; on a last line without one, the break before it. */
 export function eolNear(text: string, offset: number): string {
-  const line = lineStart(text, offset)
-  const before = text.slice(Math.max(line - 2, 0), line).match(/(?:\r\n|\n|\r)$/)
+  const before = text.slice(0, lineStart(text, offset)).match(/(?:\r\n|\n|\r)$/)
   return (/\r\n|\n|\r/.exec(text.slice(offset)) ?? before)?.[0] ?? "\n"
 }
 
@@ -103,7 +102,7 @@ export function unitOf(text: string, container: Node): string {
   const chain = outwards(container)
   const stepIn = (node: Node) => {
     const member = isContainer(node) ? node.children?.at(-1) : undefined
-    if (!member || lineStart(text, member.offset) <= node.offset) return ""
+    if (!member) return ""
     const [outer, inner] = [indentAt(text, memberOf(node).offset), indentAt(text, member.offset)]
     return inner.startsWith(outer) ? inner.slice(outer.length) : ""
   }
@@ -148,7 +147,7 @@ function separatorOf(text: string, container: Node, colon: string): string {
   const gap = last ? gapBefore(text, container, last) : []
   const comma = gap.findIndex(isComma)
   const behind = gap.slice(comma + 1)
-  if (comma >= 0 && behind.every(({ text }) => /^[ \t]/.test(text))) return `,${(behind[0]?.text ?? "").slice(0, 1)}`
+  if (comma >= 0 && behind.every(({ text }) => /^[ \t]/.test(text))) return `,${behind[0]?.text ?? ""}`
   return colon.endsWith(":") ? "," : ", "
 }
 
@@ -190,7 +189,7 @@ export function styleOf(text: string, container: Node, at: number): Style {
     separator: separatorOf(text, container, colon),
     pad: padOf(text, container),
     trailingComma: !!model && !!gapsOf(text, model).at(-1)?.some(isComma),
-    shape: (value) => (container.type === "array" ? copyShape(text, last, value) : undefined),
+    shape: (value) => copyShape(text, last, value),
   }
 }
 
