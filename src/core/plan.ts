@@ -53,22 +53,14 @@ export type PlanResult =
  * `start` are the world's rules, where they are known already.
  */
 export function planChange(world: World, wish: Wish, start = compileAll(world.rulesets(new Map()))): PlanResult {
-  const broken = worldProblem(world, start)
-  if (broken) return broken
-  const named = compilePattern(wish.id)
-  const meant = new Set(idsOf(wish))
-  const hits = world.skills.filter((id) => !meant.has(id) && named.matches(id))
-  if (hits.length > 0 || !canBeNamed(world, wish.id)) return { kind: "id_not_expressible", hits }
-
+  const problem = worldProblem(world, start) ?? wishProblem(world, wish)
+  if (problem) return problem
   const known = firstOf(start)
-  const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && known.has(agent.id))
-  const exact = findExact(world.files, wish.id)
   const idle = outcomesOf(world, known, known)
-  const open = unserved(reach, start, wish, exactly(wish))
-  const leftover = wish.effect === "allow" && exact.some(({ rule }) => rule.effect !== "allow")
+  const { reach, exact, open, leftover } = situationOf(world, wish, start)
   if (open.length === 0 && !leftover) return { kind: "unchanged", outcomes: idle, unreached: [] }
 
-  const { best, sideEffects, fault } = tryAll(world, wish, exact, { start, reach, open })
+  const { best, sideEffects, fault } = tryAll(world, wish, exact, start, reach, open)
   const improves = best && (best.missed < open.length || (leftover && open.length === 0))
   if (best && improves) return { kind: "change", plan: best }
   if (fault) return fault
@@ -93,11 +85,32 @@ export function worldProblem(world: World, start = compileAll(world.rulesets(new
   return blind ? { kind: "prediction_failed", agents: unknown } : null
 }
 
-interface Situation {
-  readonly start: Readings
+/** What keeps a rule from naming just what is wished. */
+export function wishProblem(world: World, wish: Wish): PlanProblem | null {
+  const named = compilePattern(wish.id)
+  const meant = new Set(idsOf(wish))
+  const hits = world.skills.filter((id) => !meant.has(id) && named.matches(id))
+  return hits.length > 0 || !canBeNamed(world, wish.id) ? { kind: "id_not_expressible", hits } : null
+}
+
+/** Where a wish begins. */
+export interface Situation {
+  /** The agents that a rule of the user can serve. */
   readonly reach: readonly PlannedAgent[]
+  readonly exact: readonly Found[]
   /** Whom the wish is not fulfilled for yet. */
   readonly open: readonly Blocked[]
+  /** An exact rule that says otherwise still stands, though it does not win. */
+  readonly leftover: boolean
+}
+
+export function situationOf(world: World, wish: Wish, start: Readings): Situation {
+  const known = firstOf(start)
+  const reach = world.agents.filter((agent) => !agent.hidden && !agent.deniedByHost && known.has(agent.id))
+  const exact = findExact(world.files, wish.id)
+  const open = unserved(reach, start, wish, exactly(wish))
+  const leftover = wish.effect === "allow" && exact.some(({ rule }) => rule.effect !== "allow")
+  return { reach, exact, open, leftover }
 }
 
 interface Trial {
@@ -107,7 +120,14 @@ interface Trial {
 }
 
 /** Evaluates the candidates in turn, until one without side effects misses nobody in reach. */
-function tryAll(world: World, wish: Wish, exact: readonly Found[], { start, reach, open }: Situation): Trial {
+function tryAll(
+  world: World,
+  wish: Wish,
+  exact: readonly Found[],
+  start: Readings,
+  reach: readonly PlannedAgent[],
+  open: readonly Blocked[],
+): Trial {
   const before = firstOf(start)
   let best: Trial["best"] = null
   let sideEffects: Trial["sideEffects"] = []
@@ -144,7 +164,7 @@ const standsElsewhere = ({ rule }: Blocked): boolean =>
   rule === null || rule.origin.layer !== "global" || rule.origin.agent !== undefined
 
 /** The agents that any model leaves with another effect, with the rule that wins there. */
-function unserved(
+export function unserved(
   agents: readonly PlannedAgent[],
   readings: Readings,
   wish: Wish,
