@@ -45,8 +45,7 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
     const done = await withLock(locksDirectory(host), key, async () => {
       const unsettled = await settle(host).catch((error: unknown) => stateFailure(host, codeOf(error)))
       if (isProblem(unsettled)) return unsettled
-      const first = await attempt(host, request, granted)
-      return isProblem(first) && first.code === "config_changed" ? attempt(host, request, granted) : first
+      return twice(() => attempt(host, request, granted))
     }).catch((error: unknown) => {
       if (!(error instanceof LockUnavailable)) throw error
       return stateFailure(host, error.code)
@@ -66,7 +65,7 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
 
 /** What would be done, and what has to come before it. Writes nothing. */
 async function rehearsed(host: Host, request: Request, needsPlan: boolean): Promise<Outcome | Problem> {
-  const rehearsal = await rehearse(host, request)
+  const rehearsal = await twice(() => rehearse(host, request))
   if (isProblem(rehearsal)) return rehearsal
   const differs = request.plan === undefined ? [] : differingParts(request.plan, rehearsal)
   const count = changedIds(rehearsal).length
@@ -77,6 +76,12 @@ async function rehearsed(host: Host, request: Request, needsPlan: boolean): Prom
     return needsPlan ? planRequired(count) : undefined
   }
   return answerChange(rehearsal, count === 0 ? UNCHANGED : REHEARSED, null, [], obstacle())
+}
+
+/** What someone else's edit came across is done anew once. */
+async function twice<T>(work: () => Promise<T | Problem>): Promise<T | Problem> {
+  const first = await work()
+  return isProblem(first) && first.code === "config_changed" ? work() : first
 }
 
 const stateFailure = (host: Host, reason: string): Problem =>

@@ -5,7 +5,7 @@ import { inverseOf } from "../core/inverse.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
 import { rulesChanged, textWithout } from "../core/take-back.ts"
 import { codeOf, hashOf, isFileProblem, readConfigFile, replaceConfigFile } from "../files/config-file.ts"
-import { appendJournal, backUp, type Intent } from "../files/journal.ts"
+import { appendJournal, backUp, type Intent, removeBackup, unfinishedChanges } from "../files/journal.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
 import { fileProblem, type Problem } from "../tool/problems.ts"
@@ -34,18 +34,19 @@ export async function commit(
   const state = host.stateDirectory
   const change = `${new Date().toISOString().replace(/[-:.]/g, "")}-${randomBytes(4).toString("hex")}`
   const records = noted(rehearsal)
-  let backups: string[]
+  const backups: string[] = []
   try {
-    backups = await Promise.all(
-      draft.changes.flatMap(({ file, before }) => (before === null ? [] : [backUp(state, change, file.name, before)])),
-    )
+    for (const { file, before } of draft.changes)
+      if (before !== null) backups.push(await backUp(state, change, file.name, before))
     await appendJournal(state, intentOf(rehearsal, change, backups, records))
   } catch (error) {
+    await forget(host, change, backups)
     return fileProblem({ kind: "write_failed", file: state, reason: codeOf(error) })
   }
   const problem = (await writeAll(rehearsal)) ?? (await verifyOrTakeBack(rehearsal, verify))
   if (problem) {
-    await closeChange(host, "undone", change).catch(() => {})
+    // What still stands of it is settled by the next write.
+    if (!problem.data?.left) await closeChange(host, "undone", change).catch(() => {})
     return problem
   }
   const notices: Notice[] = []
@@ -74,6 +75,13 @@ function noted(rehearsal: Rehearsal): readonly SidecarRecord[] {
   if (note === undefined) return draft.records
   const before = new Set(rehearsal.sidecar.records)
   return draft.records.map((record) => (before.has(record) ? record : { ...record, note }))
+}
+
+/** A change that was not begun leaves nothing: a line that was written but not synced may stand nevertheless. */
+async function forget(host: Host, change: string, backups: readonly string[]): Promise<void> {
+  await Promise.all(backups.map(removeBackup))
+  const open = await unfinishedChanges(host.stateDirectory).catch(() => [])
+  if (open.some((intent) => intent.change === change)) await closeChange(host, "undone", change).catch(() => {})
 }
 
 /** Ends a change in the journal; the last such line counts. */

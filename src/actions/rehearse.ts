@@ -66,8 +66,8 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   if (request.agent !== undefined) return scopeProblem(scene, request, request.agent, targets?.wishes ?? [])
   if (!scene.caller) return registryUnavailable()
   if (sidecar.error !== null) return sidecarUnsupported(sidecar.path, sidecar.error)
-  const unreadable = await unreadableFile(globalFiles(host, scene.observation))
-  if (unreadable) return unreadable
+  const misread = await misreadFile(globalFiles(host, scene.observation))
+  if (misread) return misread
   const ground: Ground = { request, scene, caller: scene.caller, sidecar, world: worldOf(scene, sidecar) }
   const planned = targets ? changing(ground, targets) : await otherDraft(ground)
   if (isProblem(planned)) return planned
@@ -204,13 +204,16 @@ async function fileObstacle(draft: Draft): Promise<Problem | null> {
 
 /**
  * A global file that is there but cannot be read is not walked around: its rules may be the ones that count. Where one in
- * another encoding does not parse, that is not for want of a comma.
+ * another encoding does not parse, that is not for want of a comma. Nor is anything concluded from a text that is another
+ * one now.
  */
-async function unreadableFile(files: readonly GlobalFile[]): Promise<Problem | null> {
+async function misreadFile(files: readonly GlobalFile[]): Promise<Problem | null> {
   for (const { path, text } of files) {
     const found = await readConfigFile(path)
     if (isFileProblem(found)) return fileProblem(found)
     if (text?.error && found.lossy) return configUnsupported({ file: path, reason: "not_utf8" })
+    if (found.text !== (text?.raw ?? null))
+      return fileProblem({ kind: "config_changed", file: path, reason: "hash_differs" })
   }
   return null
 }

@@ -127,7 +127,7 @@ export async function replaceConfigFile(
   if (obstacle) return obstacle
   if (after === null && file.isLink) return refuse("config_unsupported", "link")
   const temporary = temporaryBeside(file.realPath)
-  let replaced = false
+  let started = false
   try {
     if (after !== null) {
       await disk.mkdir(dirname(file.realPath), { recursive: true })
@@ -136,16 +136,19 @@ export async function replaceConfigFile(
     }
     // A file that goes is only set aside until the directory is surely on disk.
     const [from, to] = after === null ? [file.realPath, temporary] : [temporary, file.realPath]
-    for (let tries = 1; !replaced; tries++) {
+    for (let tries = 1, replaced = false; !replaced; tries++) {
       const now = await readConfigFile(path, disk)
       if (isFileProblem(now)) return now
+      // A rename that fails may have been done nevertheless.
+      if (started && now.text === after) break
       if (now.text !== before || now.realPath !== file.realPath) return refuse("config_changed", "hash_differs")
+      started = true
       replaced = await renamed(from, to, tries, disk)
     }
     await syncDirectory(dirname(file.realPath), disk)
     if (after === null) await disk.unlink(temporary)
   } catch (error) {
-    if (replaced) await putBack(file, temporary, after, disk).catch(ignored)
+    if (started) await putBack(file, temporary, after, disk).catch(ignored)
     return refuse(isReadonly(error) ? "config_readonly" : "write_failed", codeOf(error))
   } finally {
     await disk.unlink(temporary).catch(ignored)
@@ -181,7 +184,7 @@ export const temporaryBeside = (path: string): string =>
 async function putBack(file: ConfigFile, aside: string, after: string | null, disk: Disk): Promise<void> {
   const now = await readConfigFile(file.realPath, disk)
   if (isFileProblem(now) || now.text !== after) return
-  if (after === null) return disk.rename(aside, file.realPath)
+  if (after === null && (await disk.rename(aside, file.realPath).then(done, ignored))) return
   if (file.text === null) return disk.unlink(file.realPath)
   const temporary = temporaryBeside(file.realPath)
   try {
@@ -246,6 +249,8 @@ export const codeOf = (error: unknown): string =>
 function missing(error: unknown): undefined {
   if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error))) throw error
 }
+
+const done = (): true => true
 
 /** For calls that may fail without any harm. */
 const ignored = (): undefined => undefined

@@ -1,16 +1,18 @@
-import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises"
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { Dialect } from "../core/dialect/section.ts"
 import type { Inverse } from "../core/inverse.ts"
 import type { Generation } from "../core/rule.ts"
 import type { SidecarRecord } from "../core/sidecar.ts"
 import type { RuleChange } from "../core/take-back.ts"
-import { codeOf, syncDirectory, temporaryBeside, writeWhole } from "./config-file.ts"
+import { codeOf, syncDirectory, TEMPORARY, temporaryBeside, writeWhole } from "./config-file.ts"
 
 const MAX_LINES = 1_000
 /** What is left when the journal is full: it is not written anew for each line. */
 const LINES_KEPT = 800
 const BACKUPS_KEPT = 20
+/** Nobody writes one file for this long, in milliseconds. */
+const ABANDONED_MS = 10_000
 
 /** Takes one edit of a file back, by its text. */
 export interface FileInverse extends Inverse {
@@ -136,6 +138,16 @@ export async function backUp(state: string, change: string, name: string, text: 
       .map((copy) => removeBackup(join(directory, copy))),
   )
   return path
+}
+
+/** Removes what killed writes left here; the young are left alone, as other configs have their journal here too. */
+export async function removeAbandoned(state: string): Promise<void> {
+  for (const directory of [state, join(state, "backups")])
+    for (const name of (await readdir(directory).catch(() => [])).filter((found) => TEMPORARY.test(found))) {
+      const path = join(directory, name)
+      const found = await stat(path).catch(() => null)
+      if (found && found.mtimeMs < Date.now() - ABANDONED_MS) await unlink(path).catch(() => {})
+    }
 }
 
 /** For copies that nothing refers to. */

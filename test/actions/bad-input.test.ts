@@ -947,6 +947,20 @@ describe.each(HOSTS)("$name", ({ open, generation }) => {
       expect(validated(await host.call({ action: "list" })).ok).toBe(true)
     })
 
+    it("keeps no backup of a change whose line could not be written", async () => {
+      const arrange = ({ stateDir }: Place) => void mkdirSync(join(stateDir, "journal.jsonl"), { recursive: true })
+      await start({ files: { "opencode.jsonc": ASK_PDF }, loaded: LOADED_ASK_PDF, arrange })
+      refused(await unchanged(host, () => host.call({ action: "disable", id: "pdf" })), "write_failed")
+      expect(Object.keys(snapshot(join(host.stateDir, "backups")))).toEqual(["."])
+    })
+
+    it("nor is it made for a change that is refused", async () => {
+      await start({ files: { "opencode.jsonc": "{" } })
+      const before = snapshot(join(host.root, "state"))
+      refused(await unchanged(host, () => host.call({ action: "disable", id: "pdf" })), "config_unparsable")
+      expect(snapshot(join(host.root, "state"))).toEqual(before)
+    })
+
     it("a directory that is read-only", async () => {
       await start({ files: { "opencode.jsonc": ASK_PDF }, loaded: LOADED_ASK_PDF })
       chmodSync(join(host.root, "state"), 0o555)

@@ -1,11 +1,10 @@
 // A process that is killed at any step leaves configs that are entirely old or entirely new; the next write settles it.
-import { readdir, readFile, rm, utimes } from "node:fs/promises"
+import { readdir, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { afterEach, describe, expect, test } from "vitest"
+import { afterEach, describe, expect, test, vi } from "vitest"
 import { runChild } from "./run-child.ts"
-import { makePlace, type Place } from "./world.ts"
-
-const SKILLS = ["docx", "pdf", "xlsx"]
+import { ageLeftovers, SKILLS, stateOf, WHOLE_WRITES } from "./whole-writes.ts"
+import { makePlace, openTool, type Place } from "./world.ts"
 
 const ONE = {
   "opencode.jsonc": '{\n  // mine\n  "permission": {\n    "skill": {\n      "docx": "deny"\n    }\n  }\n}\n',
@@ -23,7 +22,10 @@ const TWO_NEW = {
 }
 
 let place: Place
-afterEach(() => rm(place.root, { recursive: true, force: true }))
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await rm(place.root, { recursive: true, force: true })
+})
 
 const filesOf = async () =>
   Object.fromEntries(
@@ -35,24 +37,23 @@ const filesOf = async () =>
   )
 
 /** Runs the call to its death at each step in turn, until it lives. Returns the number of steps. */
-async function dieEverywhere(files: Record<string, string>, job: object, check: () => Promise<void>): Promise<number> {
+async function dieEverywhere(
+  files: Readonly<Record<string, string>>,
+  job: object,
+  check: () => Promise<void>,
+  prepare = async () => {},
+): Promise<number> {
   for (let step = 1; step < 200; step++) {
-    place = await makePlace(files)
+    place = await makePlace({ ...files })
+    await prepare()
     const result = await runChild(place, { ...job, dieAfter: step })
     expect(result.stderr).toBe("")
     if (result.signal === null) return step - 1
-    await ageLocks()
+    await ageLeftovers(place)
     await check()
     await rm(place.root, { recursive: true, force: true })
   }
   throw new Error("the call never came to an end")
-}
-
-/** The dead holder's lock is taken over once it is old; nobody waits for that here. */
-async function ageLocks(): Promise<void> {
-  const locks = join(place.stateDir, "locks")
-  const past = new Date(Date.now() - 60_000)
-  for (const name of await readdir(locks).catch(() => [])) await utimes(join(locks, name), past, past)
 }
 
 describe("killed after each step", () => {
@@ -144,4 +145,46 @@ describe("killed after each step", () => {
     console.info(`killed at ${steps} steps: ${mixed} times only one of two files was new`)
     expect(mixed).toBeGreaterThan(0)
   })
+
+  test.each(["a rule more, behind links, backups full", "a file is made", "a file goes"])(
+    "%s: old or new, and settled by the next write of a host that ran all the while",
+    { timeout: 600_000 },
+    async (name) => {
+      const write = WHOLE_WRITES[name]
+      if (!write) throw new Error(`no write is called ${name}`)
+      let host: Awaited<ReturnType<typeof openTool>>
+      let [old, fresh] = [0, 0]
+      const steps = await dieEverywhere(
+        write.files,
+        { skills: SKILLS, loaded: rulesIn(write.old["opencode.jsonc"] ?? ""), calls: [write.call] },
+        async () => {
+          const crashed = await stateOf(place, write)
+          expect(["old", "new"]).toContain(crashed.config)
+          if (crashed.config === "new") fresh++
+          else old++
+          const { notices } = await host({ action: "list", limit: 0 })
+          const named = notices.some(({ code }: { code: string }) => code === "unfinished_change")
+          expect(named).toBe(crashed.unfinished > 0)
+          expect(await host(write.call)).toMatchObject({ ok: true, changed: crashed.config === "old" })
+          const { litter, ...settled } = await stateOf(place, write)
+          expect(settled).toEqual({ config: "new", records: "new", unfinished: 0 })
+          // A copy of a change that was not begun stays among the twenty.
+          expect(litter.filter((left) => !/^\d{8}T\d+Z-/.test(left))).toEqual([])
+        },
+        async () => {
+          const { TMPDIR: _, ...env } = place.env
+          for (const [key, value] of Object.entries(env)) vi.stubEnv(key, value)
+          host = await openTool(SKILLS, write.loaded)
+          for (const input of write.first ?? []) await host(input)
+          await write.arrange?.(place)
+        },
+      )
+      console.info(`${name}: killed at ${steps} steps: ${old} times the old text, ${fresh} times the new one`)
+      expect(Math.min(old, fresh)).toBeGreaterThan(0)
+    },
+  )
 })
+
+/** The skill rules of a text, as a host shows them that starts on it. */
+const rulesIn = (text: string): string[][] =>
+  [...text.matchAll(/"(docx|pdf|xlsx)": "(\w+)"/g)].map(([, id = "", effect = ""]) => [id, effect])
