@@ -19,7 +19,9 @@ test("those who wait for a holder that is gone take turns, each alone", { timeou
   const job: WaiterJob = { directory: join(place.root, "locks"), key: "key" }
   const held = join(job.directory, "key.lock")
   await mkdir(held, { recursive: true })
-  const waiters = await Promise.all(Array.from({ length: WAITERS }, () => ready("lock-waiter.ts", place.env, job)))
+  const waiters = await Promise.all(
+    Array.from({ length: WAITERS }, () => ready(new URL("lock-waiter.ts", import.meta.url), place.env, job)),
+  )
   const past = new Date(Date.now() - 60_000)
   await utimes(held, past, past)
   const reports = await Promise.all(waiters.map((waiter) => told<WaiterReport>(waiter)))

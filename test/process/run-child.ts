@@ -5,8 +5,6 @@ import type { Place } from "./world.ts"
 
 const LIMIT_MS = 240_000
 
-const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url))
-
 export interface ScriptResult<Line> {
   readonly signal: string | null
   readonly code: number | null
@@ -15,14 +13,14 @@ export interface ScriptResult<Line> {
   readonly stderr: string
 }
 
-/** Runs a script of this folder to its end; it is killed by its own id when it takes too long. */
+/** Runs a script to its end; it is killed by its own id when it takes too long. */
 export function runScript<Line>(
-  name: string,
+  script: URL,
   env: Place["env"],
   job: object,
   limit = LIMIT_MS,
 ): Promise<ScriptResult<Line>> {
-  const running = spawn(process.execPath, ["--import", "tsx", pathOf(name), JSON.stringify(job)], { env })
+  const running = spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), JSON.stringify(job)], { env })
   let [out, stderr] = ["", ""]
   running.stdout.on("data", (chunk) => (out += chunk))
   running.stderr.on("data", (chunk) => (stderr += chunk))
@@ -39,15 +37,15 @@ export function runScript<Line>(
 /** A process that makes calls of the tool. */
 export async function runChild(place: Place, job: object) {
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
-  const { lines, ...result } = await runScript<any>("child.ts", place.env, job)
+  const { lines, ...result } = await runScript<any>(new URL("child.ts", import.meta.url), place.env, job)
   return { ...result, answers: lines }
 }
 
 const children: ChildProcess[] = []
 
-/** Starts a script of this folder that says "ready", waits for a word, and then tells what it saw. */
-export async function ready(name: string, env: Place["env"], job: object): Promise<ChildProcess> {
-  const child = fork(pathOf(name), [JSON.stringify(job)], { env, execArgv: ["--import", "tsx"] })
+/** Starts a script that says "ready", waits for a word, and then tells what it saw. */
+export async function ready(script: URL, env: Place["env"], job: object): Promise<ChildProcess> {
+  const child = fork(fileURLToPath(script), [JSON.stringify(job)], { env, execArgv: ["--import", "tsx"] })
   children.push(child)
   await message(child)
   return child
