@@ -1,5 +1,5 @@
-import { compileRuleset, decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
-import { type Attributed, attribute, isCatchAll, predictRules } from "../core/predict.ts"
+import { compileRuleset, decide, hasSkillTool, type Ruleset, trace } from "../core/evaluate.ts"
+import { type Attributed, attributeAgent, isCatchAll, predictRules } from "../core/predict.ts"
 import type { Effect, LocatedRule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
@@ -41,7 +41,7 @@ export async function lookAround(host: Host, wanted?: string): Promise<Scene | P
   const next = seen.model.next(new Map())
   const unparsable = [...seen.globals.values()].some((text) => text?.error)
   const agents = seen.agents.map((agent): Agent => {
-    const attributed = attribute(agent.rules, loaded.tail(agent.id), agent.native, loaded.complete)
+    const attributed = attributeAgent(agent.rules, agent.id, agent.native, loaded)
     const now = compileRuleset(attributed.rules)
     const future = predictRules(agent.rules, agent.id, agent.native, loaded, next)
     return {
@@ -97,6 +97,14 @@ export const rulesetsAfter = (scene: Scene, texts: Texts): ReadonlyMap<string, r
     )
   })
 
+/** A rule that would decide otherwise, if the host did not pass over the section that it stands in. */
+export function ignoredRule(scene: Scene, agent: string, skill: string, effect: Effect) {
+  const sections = scene.observation.model.loaded.ignored().filter((found) => [null, agent].includes(found.agent))
+  const located = sections.flatMap(({ rules, because }) => rules.map((rule) => ({ rule, because })))
+  const last = located.findLast(({ rule }) => trace(compileRuleset([rule]), skill).length > 0)
+  return last && last.rule.effect !== effect ? last : null
+}
+
 const STATE_OF: Record<Effect, State> = { allow: "available", ask: "ask", deny: "disabled" }
 
 export const stateOf = (effect: Effect): State => STATE_OF[effect]
@@ -109,7 +117,7 @@ export const stateIn = (ruleset: Ruleset | null, skill: HostSkill): State =>
 export function unlistedReason(ruleset: Ruleset, skillTool: boolean, skill: HostSkill): Unlisted | null {
   if (!skillTool) return "no_skill_tool"
   if (skill.id !== null && decide(ruleset, skill.id).effect === "deny") return "denied"
-  if (!skill.description) return "no_description"
+  if (skill.description === null) return "no_description"
   return skill.autoinvoke === false ? "autoinvoke_off" : null
 }
 

@@ -1,6 +1,8 @@
 import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
 import { type AgentSections, type LayerDocument, ownMap } from "./document.ts"
 import { speaksOf, speaksOfSkills } from "./evaluate.ts"
+import { foreignAgentKey, hasOpenCode1Key } from "./host-keys.ts"
+import { everyRule, type Ignored, ignoredByOpenCode1, ignoredByOpenCode2 } from "./ignored.ts"
 import { type LocatedRule, type Rule, sameRule } from "./rule.ts"
 
 /**
@@ -14,11 +16,18 @@ export interface Model {
   readonly globalRun: readonly LocatedRule[]
   /** No layer lies below those that were read, so that only the host's own rules can stand before the tail. */
   readonly complete: boolean
+  /** What is written and counts for nothing, low to high. */
+  ignored(): readonly Ignored[]
+  /** All rules of any layer whose text a reference put there. */
+  secrets(): readonly Rule[]
 }
 
 const none: PermissionMap = new Map()
 const rulesFor = (action: string, rules: readonly LocatedRule[]): readonly LocatedRule[] =>
   rules.filter((rule) => speaksOf(rule, action))
+
+const secretsIn = (layers: readonly LayerDocument[]): LocatedRule[] =>
+  layers.flatMap((layer) => [layer, ...layer.agents].flatMap(everyRule)).filter((rule) => rule.secret)
 
 /**
  * OpenCode 1 (read in the code of 1.18.34, confirmed on the host): all layers merge into one config, deeply, a key
@@ -42,6 +51,8 @@ export function modelOpenCode1(layers: readonly LayerDocument[], home: string, a
     globalRun: rulesOf(mergeTop(layers.filter((layer) => layer.layer === "global"))),
     // A server may hand out a configuration that lies below the global files.
     complete: false,
+    ignored: () => ignoredByOpenCode1(layers),
+    secrets: () => secretsIn(layers).map((rule) => ({ ...rule, resource: expandHome(rule.resource, home) })),
   }
 }
 
@@ -86,16 +97,10 @@ export function modelOpenCode2(layers: readonly LayerDocument[], reading: Readin
     tail: (agent) => [...topRules, ...own(agent)],
     globalRun: top(read.filter((layer) => layer.layer === "global")),
     complete: true,
+    ignored: () => ignoredByOpenCode2(layers, reading === "by-document"),
+    secrets: () => secretsIn(layers),
   }
 }
-
-/** Any of these at the top of a document makes the betas read all of it as an OpenCode 1 config. */
-const OPENCODE_1_KEYS = [
-  ..."logLevel server command reference snapshot plugin autoshare disabled_providers enabled_providers".split(" "),
-  ..."small_model mode agent provider permission tools attachment layout".split(" "),
-]
-
-export const hasOpenCode1Key = (keys: ReadonlySet<string>): boolean => OPENCODE_1_KEYS.some((key) => keys.has(key))
 
 const asWritten = (pattern: string): string => pattern
 
@@ -106,10 +111,6 @@ function topRulesOf(document: LayerDocument, reading: Reading): readonly Located
   if (reading === "by-section") return [...map, ...array]
   return hasOpenCode1Key(document.keys) ? map : array
 }
-
-/** The keys of an agent on OpenCode 2; a Markdown agent with any other is read as one of OpenCode 1. */
-const OPENCODE_2_AGENT_KEYS =
-  "description disabled hidden mode model request steps system variant color permissions".split(" ")
 
 /** In a document read as OpenCode 1's, `mode` replaces the `agent` of the same name (measured on the preview 1.18.18). */
 function ownSections(document: LayerDocument, name: string, reading: Reading): readonly AgentSections[] {
@@ -124,7 +125,7 @@ function ownRulesOf(agent: AgentSections, document: LayerDocument, reading: Read
   const map = mapRules(ownMap(agent), asWritten)
   const array = agent.permissions ?? []
   const apart = [agent.tools, agent.permission].flatMap((part) => mapRules(part ?? none, asWritten))
-  if (agent.markdown) return [...agent.keys].every((key) => OPENCODE_2_AGENT_KEYS.includes(key)) ? array : map
+  if (agent.markdown) return foreignAgentKey(agent) === undefined ? array : map
   if (reading === "by-section") return [...apart, ...array]
   if (hasOpenCode1Key(document.keys)) return agent.key === "agents" ? [] : map
   return array
@@ -160,6 +161,20 @@ export function attribute(
 }
 
 /**
+ * The same against a whole model. Where it does not fit, the global files' own run still has its places if the host
+ * holds it exactly once, and what came from a reference is still never shown.
+ */
+export function attributeAgent(real: readonly Rule[], agent: string, native: boolean, model: Model): Attributed {
+  const found = attribute(real, model.tail(agent), native, model.complete)
+  if (found.base) return found
+  const secrets = model.secrets()
+  const hides = (rule: Rule) =>
+    secrets.some(({ action, resource }) => action === rule.action && resource === rule.resource)
+  const rules = found.rules.map((rule): LocatedRule => (hides(rule) ? { ...rule, secret: true } : rule))
+  return { base: null, rules: withRun(rules, model.globalRun, model.globalRun) ?? rules }
+}
+
+/**
  * An agent's rules after the next load: the loaded model's tail makes way for the next one's; failing that, the
  * global files' own run, where the host's sequence holds it exactly once. Null when neither is found.
  */
@@ -170,13 +185,22 @@ export function predictRules(
   loaded: Model,
   next: Model,
 ): readonly LocatedRule[] | null {
-  const now = attribute(real, loaded.tail(agent), native, loaded.complete)
-  if (now.base) return [...now.rules.slice(0, now.base.length), ...next.tail(agent)]
-  const run = loaded.globalRun
-  const starts = now.rules.flatMap((_, at) => (startsWithAt(now.rules, at, run) ? [at] : []))
+  const now = attributeAgent(real, agent, native, loaded)
+  return now.base
+    ? [...now.rules.slice(0, now.base.length), ...next.tail(agent)]
+    : withRun(now.rules, loaded.globalRun, next.globalRun)
+}
+
+/** Puts other rules in the place of a run; null unless the run stands there exactly once. */
+function withRun(
+  rules: readonly LocatedRule[],
+  run: readonly LocatedRule[],
+  next: readonly LocatedRule[],
+): readonly LocatedRule[] | null {
+  const starts = rules.flatMap((_, at) => (startsWithAt(rules, at, run) ? [at] : []))
   const [start] = starts
   if (run.length === 0 || starts.length !== 1 || start === undefined) return null
-  return [...now.rules.slice(0, start), ...next.globalRun, ...now.rules.slice(start + run.length)]
+  return [...rules.slice(0, start), ...next, ...rules.slice(start + run.length)]
 }
 
 const nowhere = (layer: LocatedRule["origin"]["layer"]) => ({ layer, file: null, line: null, column: null })

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest"
 import { readConfigText } from "../../src/core/config-text.ts"
 import type { SectionProblem } from "../../src/core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../../src/core/document.ts"
+import { hasOpenCode1Key } from "../../src/core/host-keys.ts"
 import {
   attribute,
-  hasOpenCode1Key,
   type Model,
   modelOpenCode1,
   modelOpenCode2,
@@ -771,6 +771,8 @@ describe("attribute: the model laid over the host's sequence", () => {
       tail: (agent) => [...tail(...run), ...(agent === "build" ? tail(...own) : [])],
       globalRun: tail(...run),
       complete: false,
+      ignored: () => [],
+      secrets: () => [],
     })
     const predict = (seen: NaiveRule[], loaded: Model, next: Model, agent = "build") => {
       const rules = predictRules(real(...seen), agent, true, loaded, next)
