@@ -105,6 +105,9 @@ const EXAMPLE = {
   reason: "EACCES",
   changes: ["20260101T000000000Z-00c0ffee"],
   files: ["opencode.json", "opencode.jsonc"],
+  winner: "`{skill, pdf, allow}` in `~/work/opencode.json` line 9 wins for explore",
+  help: "change `~/work/opencode.json` line 9: a project's rules come after the global ones",
+  ids: ["pdf"],
   shown: 40,
   total: 120,
 }

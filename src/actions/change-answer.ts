@@ -8,6 +8,7 @@ import type { Problem } from "../tool/problems.ts"
 import type { Reason } from "../tool/vocabulary.ts"
 import { changeNotices } from "./change-notices.ts"
 import type { Committed } from "./commit.ts"
+import { rulesMet } from "./enable-rules.ts"
 import { impactOf, tokensSaved } from "./impact.ts"
 import { tokenOf } from "./plan-token.ts"
 import type { Rehearsal, Target } from "./rehearse.ts"
@@ -57,7 +58,7 @@ export async function answerChange(
     const result = resultOf(rehearsal, verification, committed)
     if (short) return applyBody(rehearsal, result, share)
     const whole = changeBody(rehearsal, result, lines, token, share)
-    if (request.action === "enable") return withPlace(whole, rehearsal)
+    if (request.action === "enable") return withPlace(whole, rehearsal, share)
     return request.action === "undo" ? withUndone(whole, rehearsal, past) : whole
   }
   return fitted(
@@ -168,8 +169,8 @@ function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, sh
   }
 }
 
-function withPlace(whole: ChangeBody, { draft }: Rehearsal): EnableBody {
-  const { rule } = draft
+function withPlace(whole: ChangeBody, rehearsal: Rehearsal, share: number): EnableBody {
+  const { rule } = rehearsal.draft
   return {
     ...whole,
     location: rule?.file ?? null,
@@ -177,6 +178,7 @@ function withPlace(whole: ChangeBody, { draft }: Rehearsal): EnableBody {
       effect: rule.effect,
       origin: { layer: "global", file: rule.file, line: rule.line, column: rule.column },
     },
+    ...rulesMet(rehearsal, share),
   }
 }
 

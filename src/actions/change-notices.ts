@@ -1,22 +1,35 @@
 import { member, parseJsonc } from "../core/config-text.ts"
 import type { Dialect } from "../core/dialect/section.ts"
-import { decide } from "../core/evaluate.ts"
+import { decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
+import type { AgentOutcome } from "../core/outcome.ts"
 import { isLiteral } from "../core/wildcard.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
+import { modelDiffers } from "./differing.ts"
+import type { HostSkill } from "./ports.ts"
 import type { Rehearsal } from "./rehearse.ts"
+import { remedyText, winnerText } from "./wording.ts"
+import { type Scene, stateIn, unlistedReason } from "./world.ts"
 
 const MAX_NAMES = 20
 
 /** What a person should know about a change beyond its effect. */
-export function changeNotices({ draft, scene, targets }: Rehearsal): Notice[] {
+export function changeNotices(rehearsal: Rehearsal): Notice[] {
+  const { draft, scene, targets } = rehearsal
   const found: Notice[] = []
   const { outcomes, changes, unreached } = draft
   const changed = targets.filter((target) => target.changed)
-  if (unreached.length > 0) found.push(notice("partly_effective", { agents: unreached.map(({ agent }) => agent) }))
+  const [blocked] = unreached
+  if (blocked)
+    found.push(
+      notice("partly_effective", {
+        agents: unreached.map(({ agent }) => agent),
+        winner: winnerText(blocked, scene.host.home),
+        help: remedyText(blocked, scene.host.home),
+      }),
+    )
   const unpredicted = scene.agents.filter((agent) => !outcomes.some((outcome) => outcome.agent.id === agent.id))
-  if (unpredicted.length > 0)
-    found.push(notice("model_differs", { agents: unpredicted.map(({ id }) => id).slice(0, MAX_NAMES) }))
+  found.push(...modelDiffers(scene, unpredicted), ...notInTheRules(rehearsal))
   if (changed.length === 0) return found
   const opened = outcomes.filter(
     ({ agent, before, after }) =>
@@ -24,8 +37,10 @@ export function changeNotices({ draft, scene, targets }: Rehearsal): Notice[] {
       changed.some(({ id }) => decide(before, id).effect === "deny" && decide(after, id).effect !== "deny"),
   )
   if (opened.length > 0) found.push(notice("opens_for", { agents: opened.map(({ agent }) => agent.id) }))
-  if (draft.targets.some(({ wish, reason }) => reason !== null && wish.effect === "ask"))
-    found.push(notice("ask_may_hang"))
+  const asked = outcomes.filter(({ before, after }) =>
+    changed.some(({ id }) => decide(after, id).effect === "ask" && decide(before, id).effect !== "ask"),
+  )
+  if (asked.length > 0) found.push(notice("ask_may_hang", { agents: subagentsOf(scene, asked) }))
   const patterns = draft.targets.map(({ wish }) => wish.id).filter((id) => !isLiteral(id) || id.includes("\\"))
   for (const id of patterns.slice(0, MAX_NAMES)) found.push(notice("rule_is_a_pattern", { id }))
   if (changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
@@ -37,6 +52,32 @@ export function changeNotices({ draft, scene, targets }: Rehearsal): Notice[] {
     found.push(notice("other_host_differs"))
   return found
 }
+
+/** What the planned rules do not tell: the host still runs on others, or the model is not told of a skill anyway. */
+function notInTheRules({ request, draft, caller, scene, targets }: Rehearsal): Notice[] {
+  const after = draft.outcomes.find(({ agent }) => agent.id === caller.id)?.after
+  if (!after) return []
+  const ids = new Set(targets.map(({ id }) => id))
+  const skills = scene.skills.filter(({ id }) => id !== null && ids.has(id))
+  const waits = targets.every(({ changed }) => !changed) && skills.some((skill) => differs(caller.now, after, skill))
+  const found = waits ? [notice("restart_pending")] : []
+  if (request.action !== "enable") return found
+  for (const reason of ["no_description", "autoinvoke_off"] as const) {
+    const hidden = skills.filter((skill) => unlistedReason(after, hasSkillTool(after), skill) === reason)
+    const named = hidden.flatMap(({ id }) => id ?? []).slice(0, MAX_NAMES)
+    if (named.length > 0) found.push(notice("still_unlisted", { reason, ids: named }))
+  }
+  return found
+}
+
+const differs = (running: Ruleset, planned: Ruleset, skill: HostSkill): boolean =>
+  stateIn(running, skill) !== stateIn(planned, skill)
+
+/** An agent that another one calls has no user at hand. */
+const subagentsOf = (scene: Scene, outcomes: readonly AgentOutcome[]): string[] =>
+  outcomes.flatMap(({ agent }) =>
+    scene.agents.some(({ id, mode }) => id === agent.id && mode !== "primary") ? [agent.id] : [],
+  )
 
 function isEmpty(text: string | null, section: Dialect): boolean {
   const root = text === null ? undefined : parseJsonc(text)

@@ -23,5 +23,6 @@ export function findSkill(skills: readonly HostSkill[], request: Request): HostS
   return found
 }
 
+/** The names most like a wanted one. */
 export const suggestions = (skills: readonly HostSkill[], wanted: string): string[] =>
   nearNames(wanted, [...new Set(skills.flatMap((skill) => [skill.id, skill.name].filter((text) => text !== null)))])

@@ -7,15 +7,19 @@ import { envelope, type Outcome, render } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import { isProblem, type Problem, registryUnavailable } from "../tool/problems.ts"
+import { modelDiffers } from "./differing.ts"
 import { findSkill } from "./find-skill.ts"
+import { duplicatesOf, explainMissing } from "./namesakes.ts"
 import type { Host, HostSkill } from "./ports.ts"
+import { modelReach } from "./reach.ts"
 import { readSidecar } from "./records.ts"
 import { rowOf } from "./rows.ts"
 import { conclusionOf } from "./wording.ts"
-import { type Agent, lookAround, type Scene, stateOf, unlistedReason } from "./world.ts"
+import { type Agent, ignoredRule, lookAround, type Scene, stateOf, unlistedReason } from "./world.ts"
 
 const MAX_RULES = 100
 const MAX_AGENTS = 60
+const MAX_DUPLICATES = 10
 /** In bytes of the answer, where hidden characters are written out. */
 const MAX_DESCRIPTION = 8_192
 
@@ -24,7 +28,7 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
   const scene = await lookAround(host, request.agent)
   if (isProblem(scene)) return scene
   const skill = findSkill(scene.skills, request)
-  if (isProblem(skill)) return skill
+  if (isProblem(skill)) return explainMissing(scene, skill, request)
   const { caller } = scene
   if (!caller || skill.id === null) return registryUnavailable()
   const id = skill.id
@@ -34,25 +38,40 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
   const record = (await readSidecar(host)).records.findLast(
     (candidate) => candidate.id === id && candidate.generation === host.generation,
   )
+  const duplicates = await duplicatesOf(scene, skill, files.realPath)
   const decision = decide(caller.now, id)
-  const matching = trace(caller.now, id).flatMap((index) => caller.now.rules[index] ?? [])
-  const unlisted = unlistedReason(caller.now, caller.skillTool, skill)
-  const notices = [...given, ...scene.notices, ...noticesOf(scene, row.pending !== undefined)]
+  const conclusion = conclusionOf({
+    id,
+    agent: caller.id,
+    decision,
+    matching: trace(caller.now, id).flatMap((index) => caller.now.rules[index] ?? []),
+    unlisted: unlistedReason(caller.now, caller.skillTool, skill),
+    pending: row.pending === undefined || !caller.next ? null : decide(caller.next, id).effect,
+    ignored: ignoredRule(scene, caller.id, id, decision.effect),
+    home: host.home,
+  })
+  const reachability = {
+    model: modelReach(caller, skill, id),
+    user: await host.userReach(skill, decision.effect),
+  }
+  const notices = [...given, ...scene.notices, ...noticesOf(scene, row.pending !== undefined, duplicates)]
   const outcome = (share: number): Outcome => ({
     body: {
-      conclusion: conclusionOf(skill, caller.id, decision, matching, unlisted, host.home),
+      conclusion,
       skill: {
         ...row,
         ...(long && { description: null, truncated: ["description"] }),
         realPath: files.realPath,
         flags: { ...files.flags },
         supportingFiles: files.supportingFiles,
+        ...cut("duplicates", duplicates, MAX_DUPLICATES),
         record: record
           ? { ...record, sections: (record.sections ?? []).map(({ path, was }) => ({ path: [...path], was })) }
           : null,
       },
       idDerivation: { from: skill.idFrom, note: DERIVATION[host.generation][skill.idFrom] },
       ...views(scene, caller, skill, id, share),
+      reachability: { ...reachability, user: { ...reachability.user, reasons: [...reachability.user.reasons] } },
     } satisfies InspectBody,
     notices,
     next: nextOf(id, decision.effect),
@@ -112,12 +131,16 @@ function views(scene: Scene, caller: Agent, skill: HostSkill, id: string, share:
   }
 }
 
-function noticesOf(scene: Scene, pending: boolean): Notice[] {
-  const found: Notice[] = []
-  if (pending) found.push(notice("restart_pending"))
-  const differing = scene.agents.filter((agent) => agent.attributed.base === null).map((agent) => agent.id)
-  if (differing.length > 0) found.push(notice("model_differs", { agents: differing.slice(0, 20) }))
-  return found
+function noticesOf(scene: Scene, pending: boolean, duplicates: readonly string[]): Notice[] {
+  const differs = modelDiffers(
+    scene,
+    scene.agents.filter((agent) => agent.attributed.base === null),
+  )
+  return [
+    ...(pending ? [notice("restart_pending")] : []),
+    ...differs,
+    ...(duplicates.length > 0 && !scene.host.winnerIsFixed ? [notice("winner_not_stable")] : []),
+  ]
 }
 
 const nextOf = (id: string, effect: string): Next[] =>

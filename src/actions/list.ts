@@ -9,6 +9,7 @@ import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
 import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool/problems.ts"
+import { modelDiffers } from "./differing.ts"
 import { keeps } from "./filter.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
 import { byId, fillPage, keyOf, type Page, resume } from "./page.ts"
@@ -133,7 +134,7 @@ async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<
   if (unfinished.length > 0)
     notices.push(notice("unfinished_change", { changes: unfinished.slice(-MAX_CHANGES).map(({ change }) => change) }))
   if (rows.some((row) => row.pending !== undefined)) notices.push(notice("restart_pending"))
-  if (scene.caller && !scene.caller.next) notices.push(notice("model_differs", { agents: [scene.caller.id] }))
+  if (scene.caller && !scene.caller.next) notices.push(...modelDiffers(scene, [scene.caller]))
   const holders = [...new Set(globalSkillRules(scene.observation).map((rule) => rule.file))]
   if (holders.length > 1) notices.push(notice("both_files", { files: holders }))
   return notices

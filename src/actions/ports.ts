@@ -1,7 +1,9 @@
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
 import type { Model } from "../core/predict.ts"
-import type { Generation, Rule } from "../core/rule.ts"
+import type { Effect, Generation, Rule } from "../core/rule.ts"
+import type { Judge, SkillRoot } from "../files/skill-search.ts"
+import type { ReachReason } from "../tool/vocabulary.ts"
 
 /** An agent as the running host has it. `rules` is its merged ruleset, in order. */
 export interface HostAgent {
@@ -76,6 +78,11 @@ export interface PluginOptions {
 
 /** What a user said when asked. */
 export type Reply = "allowed" | "rejected" | "unanswered"
+/** What a user's own mention of a skill does, whatever the model may; null where no one has measured it. */
+export interface UserReach {
+  readonly mention: boolean | null
+  readonly reasons: readonly ReachReason[]
+}
 
 /** One host, as one call of the tool sees it. */
 export interface Host {
@@ -106,6 +113,12 @@ export interface Host {
   ask?(resources: readonly string[]): Promise<Reply>
   /** The agents alone, as the host has them this moment; empty when it does not answer. */
   agents(): Promise<readonly HostAgent[]>
+  userReach(skill: HostSkill, effect: Effect): Promise<UserReach>
+  /** The directories that hold skills, low to high where their order counts; only those that are there. */
+  skillRoots(): Promise<readonly SkillRoot[]>
+  readonly judgeSkill: Judge
+  /** Whether the roots' order says which of two files of one id is registered. */
+  readonly winnerIsFixed: boolean
 }
 
 /** Neither the registry nor the agents can be read. */

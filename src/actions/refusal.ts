@@ -13,7 +13,7 @@ import {
   predictionFailed,
 } from "../tool/problems.ts"
 import type { Host } from "./ports.ts"
-import { placeText, ruleText } from "./wording.ts"
+import { placeText, remedyText, ruleText, winnerText } from "./wording.ts"
 
 const SHOWN = 20
 
@@ -37,8 +37,8 @@ export function refusal(
       return predictionFailed(caller, problem.agents, manual)
     case "blocked_elsewhere":
       return blockedElsewhere(
-        `\`${id}\` stays ${problem.blocked[0]?.effect ?? "deny"}: ${winnerText(problem.blocked, host)}`,
-        "change that rule where it stands; nothing was written here",
+        `\`${id}\` stays ${problem.blocked[0]?.effect ?? "deny"}: ${winner(problem.blocked, host)}`,
+        `${remedy(problem.blocked, host)}; nothing was written here`,
         blockedData(problem.blocked),
       )
     case "not_effective": {
@@ -46,8 +46,9 @@ export function refusal(
       return harm
         ? notEffective(
             `no edit reaches \`${id}\` alone: \`${harm.id}\` would turn from ${harm.before} to ${harm.after} for ${harm.agent}`,
-            "write the section as a map by hand, with a `*` entry that keeps its meaning",
+            shadowed(problem.blocked, host),
             {
+              ...blockedData(problem.blocked),
               sideEffects: problem.sideEffects.slice(0, SHOWN),
               ...(problem.sideEffects.length > SHOWN && {
                 sideEffectsTruncated: { shown: SHOWN, total: problem.sideEffects.length },
@@ -55,21 +56,26 @@ export function refusal(
             },
           )
         : notEffective(
-            `a rule for \`${id}\` in the global files would not win: ${winnerText(problem.blocked, host)}`,
-            "move or change that rule; nothing was written",
+            `a rule for \`${id}\` in the global files would not win: ${winner(problem.blocked, host)}`,
+            `${remedy(problem.blocked, host)}; nothing was written`,
             blockedData(problem.blocked),
           )
     }
   }
 }
 
-function winnerText(blocked: readonly Blocked[], host: Host): string {
-  const [first] = blocked
-  if (!first) return "another rule decides"
-  return first.rule
-    ? `${ruleText(first.rule)} ${placeText(first.rule.origin, host.home)} wins for ${first.agent}`
-    : `no rule matches it for ${first.agent}, and the host asks`
+const winner = ([first]: readonly Blocked[], { home }: Host): string =>
+  first ? winnerText(first, home) : "another rule decides"
+
+/** An entry beside it would take the place of a value that speaks of all skills. */
+function shadowed([first]: readonly Blocked[], { home }: Host): string {
+  const rule = first?.rule
+  const value = rule?.origin.file ? `${ruleText(rule)} ${placeText(rule.origin, home)}` : "the section"
+  return `write ${value} as a map by hand, with a \`*\` entry that keeps its meaning`
 }
+
+const remedy = ([first]: readonly Blocked[], { home }: Host): string =>
+  first ? remedyText(first, home) : "inspect shows the rules that decide"
 
 const blockedData = (blocked: readonly Blocked[]) => ({
   blocked: blocked.slice(0, SHOWN).map(({ agent, effect, rule }) => ({ agent, effect, rule: rule && shownRule(rule) })),

@@ -20,6 +20,7 @@ import {
 import type { Reason } from "../tool/vocabulary.ts"
 import { dialectFor, dialectsFor, globalFiles, preferredFiles, targetFile } from "./global-files.ts"
 import { manualAgentRule, manualRules } from "./manual.ts"
+import { explainMissing } from "./namesakes.ts"
 import type { Host } from "./ports.ts"
 import { reconciliation } from "./reconcile.ts"
 import { readSidecar, type Sidecar } from "./records.ts"
@@ -62,7 +63,7 @@ export async function rehearse(host: Host, request: Request): Promise<Rehearsal 
   const sidecar = await readSidecar(host)
   const targets =
     request.action === "disable" || request.action === "enable" ? findTargets(scene, request, sidecar) : null
-  if (targets && isProblem(targets)) return targets
+  if (targets && isProblem(targets)) return explainMissing(scene, targets, request)
   if (request.agent !== undefined) return scopeProblem(scene, request, request.agent, targets?.wishes ?? [])
   if (!scene.caller) return registryUnavailable()
   if (sidecar.error !== null) return sidecarUnsupported(sidecar.path, sidecar.error)

@@ -1,7 +1,7 @@
-import { mapRules } from "./dialect/permission-map.ts"
-import type { LayerDocument, Sections } from "./document.ts"
+import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
+import { type LayerDocument, ownMap, type Sections } from "./document.ts"
 import { foreignAgentKey, openCode1Key } from "./host-keys.ts"
-import type { LocatedRule } from "./rule.ts"
+import type { LocatedRule, Origin } from "./rule.ts"
 
 /** Rules that are written in a layer and count for nothing, and what makes the host pass over them. */
 export interface Ignored {
@@ -13,19 +13,52 @@ export interface Ignored {
     | { readonly kind: "key_in_markdown"; readonly key: string }
     | { readonly kind: "key_in_document"; readonly key: string }
     | { readonly kind: "malformed" }
+    | { readonly kind: "replaced"; readonly by: Origin }
 }
 
-/** OpenCode 1 passes over `permissions` in a Markdown agent without a word; anywhere else it does not start. */
-export const ignoredByOpenCode1 = (layers: readonly LayerDocument[]): Ignored[] =>
-  layers.flatMap(({ agents }) =>
-    agents
-      .filter(({ markdown, permissions }) => markdown && permissions !== null)
-      .map(({ name, permissions }) => ({
-        rules: permissions ?? [],
-        agent: name,
-        because: { kind: "array_in_markdown" as const },
-      })),
-  )
+/**
+ * OpenCode 1 passes over `permissions` in a Markdown agent without a word; anywhere else it does not start. And its
+ * merge of the layers leaves one value of each key, and of a string and an object one.
+ */
+export function ignoredByOpenCode1(layers: readonly LayerDocument[]): Ignored[] {
+  const agents = layers.flatMap((layer) => layer.agents)
+  const arrays = agents.filter(({ markdown, permissions }) => markdown && permissions !== null)
+  const names = [...new Set(agents.map(({ name }) => name))]
+  const mapsOf = (name: string) =>
+    (["agent", "mode"] as const).flatMap((key) =>
+      agents.filter((agent) => agent.name === name && agent.key === key).map(ownMap),
+    )
+  const top = (["tools", "permission"] as const).flatMap((key) => layers.flatMap((layer) => layer[key] ?? []))
+  return [
+    ...arrays.map(({ name, permissions }) => ({
+      rules: permissions ?? [],
+      agent: name,
+      because: { kind: "array_in_markdown" as const },
+    })),
+    ...replacedIn(top, null),
+    ...names.flatMap((name) => replacedIn(mapsOf(name), name)),
+  ]
+}
+
+/** The rules of the lower maps that a higher one takes the place of. */
+function replacedIn(maps: readonly PermissionMap[], agent: string | null): Ignored[] {
+  const found: Ignored[] = []
+  let merged: PermissionMap = new Map()
+  for (const map of maps) {
+    const kept = mergeMaps(merged, map)
+    const remains = new Set(allRules(kept).map(({ origin }) => origin))
+    for (const rule of allRules(merged)) {
+      if (remains.has(rule.origin)) continue
+      const higher = allRules(map).filter(({ action }) => action === rule.action)
+      const by = higher.find(({ resource }) => resource === rule.resource) ?? higher[0]
+      if (by) found.push({ rules: [rule], agent, because: { kind: "replaced", by: by.origin } })
+    }
+    merged = kept
+  }
+  return found
+}
+
+const allRules = (map: PermissionMap): LocatedRule[] => mapRules(map, (pattern) => pattern)
 
 /** OpenCode 2 loses arrays beside keys of OpenCode 1: in a Markdown agent, and on the betas in a whole document. */
 export function ignoredByOpenCode2(layers: readonly LayerDocument[], byDocument: boolean): Ignored[] {
@@ -54,6 +87,6 @@ function wholeOf(
 
 /** All that the sections of a document or of an agent say, whatever a host makes of it. */
 export const everyRule = ({ tools, permission, permissions }: Sections): LocatedRule[] => [
-  ...[tools, permission].flatMap((map) => mapRules(map ?? new Map(), (pattern) => pattern)),
+  ...[tools, permission].flatMap((map) => allRules(map ?? new Map())),
   ...(permissions ?? []),
 ]

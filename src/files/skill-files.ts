@@ -37,10 +37,10 @@ export async function readSkillFiles(path: string | null): Promise<SkillFiles> {
   }
 }
 
-async function readHead(path: string): Promise<string> {
+export async function readHead(path: string): Promise<string> {
   const handle = await open(path, "r")
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(HEAD_BYTES), 0, HEAD_BYTES, 0)
     return buffer.toString("utf8", 0, bytesRead)
   } finally {
     await handle.close()

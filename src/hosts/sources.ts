@@ -7,6 +7,7 @@ import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
 import type { Layer } from "../core/rule.ts"
 import { readFrontmatter } from "../files/frontmatter.ts"
+import type { SkillRoot } from "../files/skill-search.ts"
 
 /** One place that a host reads configuration from, as text. Only its permission sections are ever looked at. */
 export interface Source {
@@ -82,6 +83,31 @@ function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
     origin: { layer: source.layer, file: source.file, ...frontmatter.position(offset), agent: name },
   })
   return { ...document, agents: [readAgent(frontmatter.node, "agent", name, locate, problems, true)], problems }
+}
+
+/**
+ * The directories that a config names for skills (`skills` on OpenCode 2, `skills.paths` on OpenCode 1), null where it
+ * names none. What a reference put there stays unknown: it may be a secret.
+ */
+export function skillPathsIn(source: Source, { home, directory }: { home: string; directory: string }) {
+  if (source.form !== "config") return null
+  const text = configTextOf(source)
+  const skills = member(text.tree, "skills")
+  const list = skills?.type === "array" ? skills : member(skills, "paths")
+  if (list?.type !== "array") return null
+  return (list.children ?? []).flatMap((node) => {
+    const path: unknown = node.value
+    if (typeof path !== "string" || text.isReplaced(node) || /^https?:/.test(path)) return []
+    const expanded = path.startsWith("~/") ? join(home, path.slice(2)) : path
+    return [isAbsolute(expanded) ? expanded : join(directory, expanded)]
+  })
+}
+
+/** The roots that are there, each once. */
+export async function existingRoots(roots: readonly SkillRoot[]): Promise<SkillRoot[]> {
+  const once = roots.filter((root, index) => roots.findIndex((other) => other.directory === root.directory) === index)
+  const there = await Promise.all(once.map(({ directory }) => isDirectory(directory)))
+  return once.filter((_, index) => there[index])
 }
 
 /** A config file as a source; none where it cannot be read, as the host reads past it too. */

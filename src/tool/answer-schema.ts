@@ -14,7 +14,17 @@ import {
   strings,
   truncated,
 } from "./schema.ts"
-import { ERROR_CODES, NOTICE_CODES, REASONS, ROW_FIELDS, SCOPES, SOURCES, STATES, UNLISTED } from "./vocabulary.ts"
+import {
+  ERROR_CODES,
+  NOTICE_CODES,
+  REACH_REASONS,
+  REASONS,
+  ROW_FIELDS,
+  SCOPES,
+  SOURCES,
+  STATES,
+  UNLISTED,
+} from "./vocabulary.ts"
 
 const effect = { type: "string", enum: EFFECTS } as const
 const state = { type: "string", enum: STATES } as const
@@ -129,6 +139,8 @@ const agentView = {
   unlisted,
 } as const
 
+const reachReasons = array({ type: "string", enum: REACH_REASONS } as const)
+
 const section = object({ path: strings, was: nullable(string) })
 const record = object(
   {
@@ -153,11 +165,14 @@ const inspectFields = {
       realPath: nullable(string),
       flags: object({ disableModelInvocation: nullable(boolean), autoinvoke: nullable(boolean) }),
       supportingFiles: object({ count: integer, first: strings }),
+      duplicates: strings,
+      duplicatesTruncated: truncated,
       record: nullable(record),
     },
     "unlisted",
     "pending",
     "truncated",
+    "duplicatesTruncated",
   ),
   idDerivation: object({ from: oneOf("registry", "path", "name"), note: string }),
   rules: array(rule),
@@ -169,6 +184,10 @@ const inspectFields = {
     "unlisted",
     "traceTruncated",
   ),
+  reachability: object({
+    model: object({ listed: boolean, loadable: boolean, reasons: reachReasons }),
+    user: object({ mention: nullable(boolean), reasons: reachReasons }),
+  }),
 } as const
 
 const place = object({ effect, origin })
@@ -259,7 +278,23 @@ const OPTIONAL = [
   "plan",
 ] as const
 const changeBody = object(changeFields, ...OPTIONAL)
-const enableBody = object({ ...changeFields, location: nullable(string), rule: nullable(place) }, ...OPTIONAL)
+/** `candidates` and `relatedRules` belong to one target. */
+const enableBody = object(
+  {
+    ...changeFields,
+    location: nullable(string),
+    rule: nullable(place),
+    candidates: array(place),
+    candidatesTruncated: truncated,
+    relatedRules: array(rule),
+    relatedRulesTruncated: truncated,
+  },
+  ...OPTIONAL,
+  "candidates",
+  "candidatesTruncated",
+  "relatedRules",
+  "relatedRulesTruncated",
+)
 const undoBody = object({ ...changeFields, undoes: string, changes: array(pastChange) }, ...OPTIONAL, "changes")
 const applyBody = object(applyFields, "targetsTruncated")
 

@@ -19,9 +19,11 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   restart_pending: () =>
     "the config on disk differs from what the host has loaded; `pending` is the state after a restart",
   host_not_reloaded: () => "the host has not read the change yet; it takes effect after a restart",
-  partly_effective: ({ agents }) => `another rule still wins for ${list(agents)}`,
+  partly_effective: ({ agents, winner, help }) =>
+    `another rule still wins for ${list(agents)}: ${winner}; to change that, ${help}`,
   opens_for: ({ agents }) => `this also gives the skill to ${list(agents)}, whom the host itself denies it`,
-  ask_may_hang: () => "an `ask` may stay unanswered in a subagent or in a run without a user",
+  ask_may_hang: ({ agents }) =>
+    `an \`ask\` may stay unanswered in a run without a user${list(agents) && `, and in a subagent: ${list(agents)}`}`,
   approval_not_configured: () => "no rule says who may make a skill more available",
   rule_is_a_pattern: ({ id }) => `\`${id}\` is read as a pattern; it may also cover skills that are installed later`,
   other_host_differs: () => "both hosts read this map: OpenCode 1 takes the entry for a name, OpenCode 2 for an id",
@@ -34,6 +36,8 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   section_left: () => "the section is empty now and was left in its place",
   rows_missing: ({ shown, total }) =>
     `${shown} of ${total} skills are shown; call again with \`cursor\` from page.nextCursor, or narrow with match, where or query`,
+  still_unlisted: ({ ids, reason }) =>
+    `no rule hides ${list(ids)}, yet the model is not told of it: ${reason === "autoinvoke_off" ? "its `autoinvoke` is off" : "it has no description"}`,
   winner_not_stable: () => "several files claim this skill, and the host does not say which one wins",
 }
 

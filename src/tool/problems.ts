@@ -28,12 +28,41 @@ export const invalidInput = (message: string, hint: string, data: Readonly<Recor
   data,
 })
 
-export const skillNotFound = (wanted: string, suggestions: readonly string[]): Problem => ({
-  code: "skill_not_found",
-  message: `no skill \`${wanted}\` is registered`,
-  hint: suggestions.length > 0 ? `did you mean ${quoted(suggestions)}?` : "call list with query to look for it",
-  data: { suggestions },
-})
+/** Where a skill was looked for, and the files of its name that the host did not register. */
+export interface SkillSearch {
+  readonly searched: string[]
+  readonly searchedTruncated?: { shown: number; total: number }
+  readonly unregistered: { path: string; why: string }[]
+  readonly unregisteredTruncated?: { shown: number; total: number }
+}
+
+export function skillNotFound(wanted: string, suggestions: readonly string[], search?: SkillSearch): Problem {
+  const [file] = search?.unregistered ?? []
+  const near = suggestions.length > 0 ? `did you mean ${quoted(suggestions)}?` : "call list with query to look for it"
+  return {
+    code: "skill_not_found",
+    message: `no skill \`${wanted}\` is registered`,
+    hint: file ? `${file.path}: ${file.why}` : near,
+    data: { suggestions, ...search },
+  }
+}
+
+const UNREGISTERED = {
+  wrong_file_name: () => "a skill's file has to be called `SKILL.md`",
+  bad_frontmatter: () => "its frontmatter is missing, or not sound YAML",
+  no_name: () => "its frontmatter has no `name`",
+  bad_name: () => "its `name` is not a text",
+  bad_description: () => "its `description` is not a text",
+  unreadable: () => "it cannot be read",
+  hidden_directory: () => "it lies in a hidden directory, where this host does not look",
+  not_searched: () => "an environment variable keeps this host from looking there",
+  other_name: (id) => `it is registered as \`${id}\``,
+  name_clash: (id) => `another file is registered as \`${id}\``,
+  not_registered: () => "the host has not registered it; when it is new, restart the host",
+} as const satisfies Record<string, (id: string) => string>
+
+/** Why a file is not registered under the name that was asked for. */
+export const unregisteredWhy = (reason: keyof typeof UNREGISTERED, id: string): string => UNREGISTERED[reason](id)
 
 export const skillsNotFound = (wanted: readonly string[], near: (id: string) => readonly string[]): Problem => ({
   code: "skill_not_found",

@@ -11,6 +11,17 @@ export type Unlisted = (typeof UNLISTED)[number]
 
 export const FINDINGS = ["staleSidecarIds", "unrecordedRules", "missingFromRegistry"] as const
 
+/** Why a skill does or does not come to the model, and to the user who names it. */
+export const REACH_REASONS = [
+  ...UNLISTED,
+  "asks_first",
+  "slash_command",
+  "command_of_same_name",
+  "rules_not_asked",
+  "unmeasured",
+] as const
+export type ReachReason = (typeof REACH_REASONS)[number]
+
 export const ROW_FIELDS = [
   "id",
   "name",
@@ -79,6 +90,7 @@ export const NOTICE_CODES = [
   "section_left",
   "rows_missing",
   "winner_not_stable",
+  "still_unlisted",
 ] as const
 export type NoticeCode = (typeof NOTICE_CODES)[number]
 

@@ -56,4 +56,43 @@ describe.each(HOSTS)("secrets on $name", ({ open }) => {
     const refused = await host.call({ action: "disable", id: "docx", dryRun: true })
     expect(refused.text).not.toContain("pdf*")
   })
+
+  it("stay … in what enable met, in what blocks it, and where the model does not fit", async () => {
+    const rules = [
+      ["skill", "hush-*", "deny"],
+      ["skill", "hush-b", "ask"],
+    ] as const
+    host = await open({
+      files: {
+        "opencode.json":
+          '{ "permission": { "skill": { "{env:TOKEN}*": "deny", "hush-b": "ask" } }, "skills": { "paths": ["{env:TOKEN}"] } }',
+      },
+      env: { TOKEN: "hush-" },
+      // One more rule that no readable layer accounts for.
+      standin: {
+        env: { TOKEN: "hush-", OPENCODE_CONFIG_CONTENT: '{ "permission": { "skill": { "docx": "ask" } } }' },
+      },
+      loaded: { rules: [...rules, ["skill", "docx", "ask"]] },
+      skills: { "hush-a": { description: "d" }, "hush-b": { description: "d" } },
+    })
+    const calls = [
+      { action: "inspect", id: "hush-a" },
+      { action: "list", fields: ["state"] },
+      { action: "enable", id: "hush-a", dryRun: true },
+      { action: "enable", id: "hush-b", dryRun: true },
+      { action: "disable", id: "hush-b", dryRun: true },
+      { action: "inspect", id: "nothing" },
+    ]
+    for (const call of calls) {
+      const { text } = await host.call(call)
+      expect(text, JSON.stringify(call)).not.toContain("hush-*")
+    }
+    const differs = JSON.parse((await host.call({ action: "inspect", id: "hush-a" })).text).notices[0]
+    expect(differs).toMatchObject({ code: "model_differs" })
+    const hidden = { action: "…", resource: "…", effect: "deny" }
+    expect(differs.data.predicted).toContainEqual(hidden)
+    expect(differs.data.real).toContainEqual(hidden)
+    const { relatedRules } = JSON.parse((await host.call({ action: "enable", id: "hush-b", dryRun: true })).text)
+    expect(relatedRules).toContainEqual(expect.objectContaining(hidden))
+  })
 })

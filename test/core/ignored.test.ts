@@ -33,6 +33,22 @@ describe("what is written and counts for nothing", () => {
     expect(one(markdown("plan", { permission: map }))).toEqual([])
   })
 
+  test("on OpenCode 1: a value whose key a higher layer holds too, and a string beside an object", () => {
+    const replaced = expect.objectContaining({ kind: "replaced" })
+    const low = doc({ permission: { skill: { a: "allow", b: "ask" } }, agent: { plan: { permission: map } } })
+    expect(one(low, doc({ permission: { skill: { a: "deny" } } }))).toEqual([[null, "a", replaced]])
+    expect(one(low, doc({ agent: { plan: { permission: { skill: { b: "deny" } } } } }))).toEqual([
+      ["plan", "b", replaced],
+    ])
+    expect(one(low, doc({ permission: { skill: "deny" } }))).toEqual([
+      [null, "a", replaced],
+      [null, "b", replaced],
+    ])
+    expect(one(doc({ permission: { skill: "ask" } }), low)).toEqual([[null, "*", replaced]])
+    expect(one(doc({ tools: { skill: false } }), low)).toEqual([[null, "*", replaced]])
+    expect(one(low, doc({ permission: { edit: "ask" } }), doc({}))).toEqual([])
+  })
+
   test.each<Reading>(["by-section", "by-document"])(
     "on OpenCode 2 (%s): the same beside a key of OpenCode 1",
     (read) => {

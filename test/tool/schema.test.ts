@@ -338,7 +338,21 @@ describe.each(HOSTS)("every answer of $name", ({ open, generation }) => {
         loaded: { agentRules: { plan: [["skill", "pdf", "allow"]] } },
       })
       const answer = await ok({ action: "disable", id: "pdf" })
-      expect(answer.notices).toContainEqual({ code: "partly_effective", data: { agents: ["plan"] } })
+      const said = { code: "partly_effective", data: expect.objectContaining({ agents: ["plan"] }) }
+      expect(answer.notices).toContainEqual(said)
+    })
+
+    it("still_unlisted", async () => {
+      const bare = (configDir: string) => put(join(configDir, "skills/bare/SKILL.md"), "---\nname: bare\n---\n")
+      await start({ skills: {}, arrange: ({ configDir }) => void bare(configDir) })
+      if (first) host.answerWith("/skill", [{ name: "bare", location: bare(host.configDir) }])
+      expect(codes(await ok({ action: "enable", id: "bare" }))).toEqual(["still_unlisted"])
+    })
+
+    it.runIf(first)("winner_not_stable", async () => {
+      await start()
+      put(join(host.configDir, "skills/twin/SKILL.md"), "---\nname: pdf\n---\n")
+      expect(codes(await ok({ action: "inspect", id: "pdf" }))).toEqual(["winner_not_stable"])
     })
 
     it("rule_is_a_pattern", async () => {
@@ -750,7 +764,9 @@ test("the codes that a call on these hosts can bring about were all seen", () =>
       "rows_missing",
       "rule_is_a_pattern",
       "sidecar_not_written",
+      "still_unlisted",
       "unfinished_change",
+      "winner_not_stable",
     ],
   })
 })

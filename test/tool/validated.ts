@@ -102,14 +102,14 @@ const HEAD = ["schemaVersion", "action", "ok", "warnings", "notices", "error", "
 /** The contract's fields of each action, in its order; fields of ours may stand between them. */
 const BODIES: Record<string, readonly string[]> = {
   list: ["callerAgent", "summary", "skills", "config", "sidecar", "consistency"],
-  inspect: ["conclusion", "skill", "idDerivation", "rules", "agents", "caller"],
+  inspect: ["conclusion", "skill", "idDerivation", "rules", "agents", "caller", "reachability"],
   disable: [
     ..."changed reason targets before after diff impact unaffected unpredicted".split(" "),
     ..."verification takesEffect backup sidecar change".split(" "),
   ],
   enable: [
     ..."changed reason targets before after diff impact unaffected unpredicted".split(" "),
-    ..."verification takesEffect backup sidecar change location rule".split(" "),
+    ..."verification takesEffect backup sidecar change location rule candidates relatedRules".split(" "),
   ],
 }
 

@@ -1,5 +1,6 @@
 import { homedir } from "node:os"
 import { basename } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
 import {
   type Caller,
   type Host,
@@ -7,6 +8,7 @@ import {
   type HostSkill,
   HostUnavailable,
   type PluginOptions,
+  type UserReach,
 } from "../../actions/ports.ts"
 import { modelOpenCode1 } from "../../core/predict.ts"
 import { isEffect, type Rule } from "../../core/rule.ts"
@@ -15,6 +17,7 @@ import { layersOf, observation } from "../observation.ts"
 import { documentOf, type Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
+import { judgeSkill, skillRoots } from "./skills.ts"
 
 /** `client._client.get` of the plugin input: the one way to every route, also under a server password (1.18.34). */
 export type Get = (url: string) => Promise<unknown>
@@ -47,6 +50,7 @@ export function opencode1(given: {
   readonly ask: NonNullable<Host["ask"]>
 }): Host {
   const { places } = given
+  const loaded = [...given.loaded.globals, ...given.loaded.higher]
   return {
     generation: "opencode-1",
     version: given.version,
@@ -75,9 +79,14 @@ export function opencode1(given: {
         configJson: globals.some((source) => source.file?.endsWith("config.json")),
         layers: layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
         models: [(layers, action) => modelOpenCode1(layers, places.home, action)],
-        loaded: [...given.loaded.globals, ...given.loaded.higher].map(documentOf),
+        loaded: loaded.map(documentOf),
       })
     },
+    userReach: (skill) => slashCommand(given.get, skill),
+    skillRoots: () => skillRoots(places, loaded),
+    judgeSkill,
+    // Files of one name are read at the same time, and the last that is ready stays (1.18.34).
+    winnerIsFixed: false,
   }
 }
 
@@ -127,4 +136,21 @@ async function readSkills(get: Get): Promise<HostSkill[] | null> {
       content: text(skill.content),
     }
   })
+}
+
+/** The list waits for every MCP server's prompts; nobody waits longer than this for it, in ms. */
+const COMMANDS_MS = 1_000
+
+/**
+ * `@name` is plain text on this host; `/name` hands over the skill's body and asks no rule, unless a command has that
+ * name (measured on 1.18.34).
+ */
+async function slashCommand(get: Get, skill: HostSkill): Promise<UserReach> {
+  const late = delay(COMMANDS_MS, null, { ref: false })
+  const commands = await Promise.race([get("/command").catch(() => null), late])
+  if (!Array.isArray(commands)) return { mention: null, reasons: ["unmeasured"] }
+  const command = commands.filter(isRecord).find(({ name }) => name === skill.name)
+  if (!command) return { mention: false, reasons: [] }
+  const own = command.source === "skill"
+  return { mention: own, reasons: [own ? "slash_command" : "command_of_same_name"] }
 }

@@ -50,7 +50,8 @@ export async function higherSources(places: Places): Promise<Source[]> {
   return sources
 }
 
-async function configDirectories(places: Places, parents: readonly string[]) {
+/** Every directory that configuration, agents and skills are read from. */
+export async function configDirectories(places: Places, parents: readonly string[]) {
   const found: { layer: "global" | "project" | "explicit"; directory: string }[] = [
     { layer: "global", directory: places.configDirectory },
     ...parents.map((parent) => ({ layer: "project" as const, directory: join(parent, ".opencode") })),
@@ -68,4 +69,4 @@ async function configDirectories(places: Places, parents: readonly string[]) {
   return existing
 }
 
-const isTruthy = (value: string | undefined): boolean => value?.toLowerCase() === "true" || value === "1"
+export const isTruthy = (value: string | undefined): boolean => value?.toLowerCase() === "true" || value === "1"

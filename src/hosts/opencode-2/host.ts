@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
-import { basename, dirname, join } from "node:path"
+import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import {
   type Caller,
@@ -10,15 +10,17 @@ import {
   HostUnavailable,
   type Observation,
   type PluginOptions,
+  type UserReach,
 } from "../../actions/ports.ts"
 import type { LayerDocument } from "../../core/document.ts"
 import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
-import { isEffect, type Rule } from "../../core/rule.ts"
+import { type Effect, isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { layersOf, observation } from "../observation.ts"
 import type { Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
+import { idFromPath, judgeSkill, skillRoots } from "./skills.ts"
 
 /** The parts of the plugin context that are used; a bare array or `{location, data}` is accepted from both. */
 export interface Lists {
@@ -58,6 +60,16 @@ export function opencode2(given: {
     reloads: true,
     agents: async () => (await readAgents(given.lists)) ?? [],
     observe: () => observeSettled(given.lists, configDirectory, given.directory, given.options),
+    userReach: async (_, effect) => mentionOf(given.version, effect),
+    skillRoots: async () => {
+      const documents = [
+        ...(await globalSources(configDirectory)),
+        ...(await higherSources(configDirectory, given.directory)),
+      ]
+      return skillRoots(home, configDirectory, given.directory, documents)
+    },
+    judgeSkill,
+    winnerIsFixed: true,
   }
 }
 
@@ -196,6 +208,11 @@ async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
   })
 }
 
-/** `<root>/a/SKILL.md` and `<root>/a.md` are both `a` (measured on a live V2 build, July 2026). */
-const idFromPath = (path: string): string =>
-  /^skill\.md$/i.test(basename(path)) ? basename(dirname(path)) : basename(path).replace(/\.md$/i, "")
+/** Older betas refuse a denied skill, 2.0.8 hands over the body and asks no rule (both measured). */
+function mentionOf(version: string | null, effect: Effect): UserReach {
+  if (effect === "allow") return { mention: true, reasons: [] }
+  const [, patch] = /^2\.0\.(\d+)$/.exec(version ?? "") ?? []
+  return Number(patch) >= 8
+    ? { mention: true, reasons: ["rules_not_asked"] }
+    : { mention: null, reasons: ["unmeasured"] }
+}

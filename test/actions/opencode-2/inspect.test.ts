@@ -30,7 +30,7 @@ describe("origins", () => {
       },
     ])
     expect(reply.conclusion).toBe(
-      `\`a\` is denied for build by \`{skill, a, deny}\` in \`${file}\` line 5, which overrides the ask \`{skill, *, ask}\` in \`${file}\` line 4`,
+      `\`a\` is denied for build by \`{skill, a, deny}\` in \`${file}\` line 5, which overrides the ask on line 4`,
     )
   })
 

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
-import { arrayOf, codes, dataOf, type Options, rule, start, stop } from "./harness.ts"
+import { arrayOf, codes, dataOf, type Options, placeOf, rule, start, stop } from "./harness.ts"
 
 afterEach(stop)
 
@@ -83,10 +83,16 @@ describe("a rule of one agent", () => {
   const text = agentRules("plan", "a", "allow")
 
   it("is told where it wins over a disable", async () => {
-    const { disable, effect } = await start({ config: { "opencode.json": text } })
+    const { disable, effect, path } = await start({ config: { "opencode.json": text } })
     const reply = await disable("a")
     expect(reply).toMatchObject({ ok: true, changed: true, after: "deny", verification: { method: "host" } })
-    expect(dataOf(reply, "partly_effective")).toEqual({ agents: ["plan"] })
+    const { line } = placeOf(text, '{"action"')
+    const place = `\`${path("opencode.json")}\` line ${line}`
+    expect(dataOf(reply, "partly_effective")).toEqual({
+      agents: ["plan"],
+      winner: `\`{skill, a, allow}\` in ${place} wins for plan`,
+      help: `change ${place}: the rules of the agent \`plan\` come after all others`,
+    })
     expect([await effect("a"), await effect("a", "plan"), await effect("a", "general")]).toEqual([
       "deny",
       "allow",
@@ -100,7 +106,7 @@ describe("a rule of one agent", () => {
     const { disable } = await start({ config: { "opencode.json": text } })
     const reply = await disable("a", {}, "plan")
     expect(reply).toMatchObject({ ok: true, changed: true, before: "allow", after: "allow" })
-    expect(dataOf(reply, "partly_effective")).toEqual({ agents: ["plan"] })
+    expect(dataOf(reply, "partly_effective")).toMatchObject({ agents: ["plan"] })
   })
 
   it("is told where it wins over an enable", async () => {
@@ -109,7 +115,7 @@ describe("a rule of one agent", () => {
     })
     const reply = await enable("a")
     expect(reply).toMatchObject({ ok: true, reason: "rule_removed", after: "allow" })
-    expect(dataOf(reply, "partly_effective")).toEqual({ agents: ["plan"] })
+    expect(dataOf(reply, "partly_effective")).toMatchObject({ agents: ["plan"] })
     expect([await effect("a"), await effect("a", "plan")]).toEqual(["allow", "ask"])
   })
 
@@ -193,7 +199,16 @@ describe("another plugin's rules", () => {
     const { disable, effect } = await start(allows("c", "plan"))
     const reply = await disable("a")
     expect(reply).toMatchObject({ ok: true, changed: true, unpredicted: ["plan"], verification: { method: "host" } })
-    expect(dataOf(reply, "model_differs")).toEqual({ agents: ["plan"] })
+    expect(dataOf(reply, "model_differs")).toEqual({
+      agents: ["plan"],
+      agent: "plan",
+      predicted: [],
+      real: [
+        { action: "*", resource: "*", effect: "allow" },
+        { action: "*", resource: "*", effect: "allow" },
+        rule("c", "allow"),
+      ],
+    })
     expect(reply.impact.flatMap(({ agents }) => agents)).not.toContain("plan")
     expect(await effect("a")).toBe("deny")
   })

@@ -113,6 +113,7 @@ export function createRecorded(given: RecordedOptions = {}) {
   function route(url: string): unknown {
     if (url === "/agent") return agentsOf(root, loaded)
     if (url === "/skill") return skills
+    if (url === "/command") return commandsOf(skills)
     if (url === "/global/health") return { healthy: true, version: given.version ?? "1.18.34" }
     if (url === "/path")
       return { home: env.HOME, state: at("state", "opencode"), config: configDir, worktree: "/", directory: project }
@@ -233,6 +234,15 @@ const builtInSkill = () => ({
   location: "<built-in>",
   content: "<!--\n  Built-in skill.\n-->\n",
 })
+
+/** Recorded on 1.18.34: two commands of the host, then every skill whose name is free, whatever the rules say. */
+const commandsOf = (skills: readonly Record<string, unknown>[]) => [
+  { name: "init", description: "guided AGENTS.md setup", source: "command", template: "", hints: [] },
+  { name: "review", description: "review changes", source: "command", template: "", hints: [] },
+  ...skills
+    .filter(({ name }) => name !== "init" && name !== "review")
+    .map(({ name, description }) => ({ name, description, source: "skill", template: "", hints: [] })),
+]
 
 const ruleOf = ([permission, pattern, action]: LoadedRule) => ({ permission, pattern, action })
 

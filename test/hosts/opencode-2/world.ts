@@ -139,9 +139,12 @@ function readSkills(place: Place, build: Build): HostSkill[] {
   )
   add({ id: "report", name: "Report", description: "Report an issue.", content: "" }, "/builtin/report.md")
   for (const path of skillFiles(place)) {
-    const { frontmatter, body } = splitFrontmatter(readText(path) ?? "")
+    const { frontmatter, body, broken } = splitFrontmatter(readText(path) ?? "")
     const given = typeof frontmatter === "object" && frontmatter !== null ? { ...frontmatter } : {}
-    const { name, description, autoinvoke } = given as Record<string, unknown>
+    const { name, description, metadata } = given as Record<string, unknown>
+    const { autoinvoke = autoinvokeIn(metadata) } = given as Record<string, unknown>
+    // A head that is no YAML, or of other types, is passed over without a word (2.0 sources).
+    if (broken || [name, description].some((text) => text !== undefined && typeof text !== "string")) continue
     // The id comes from the path, never from the frontmatter name ("Rules", measured live).
     const id = basename(path) === "SKILL.md" ? basename(dirname(path)) : basename(path, ".md")
     const skill = {
@@ -156,13 +159,19 @@ function readSkills(place: Place, build: Build): HostSkill[] {
   return [...skills.values()]
 }
 
-function splitFrontmatter(text: string): { frontmatter: unknown; body: string } {
+/** `metadata` holds texts ("Rules": `opencode/autoinvoke` false keeps a skill off the list). */
+const autoinvokeIn = (metadata: unknown): boolean | undefined => {
+  const word = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "opencode/autoinvoke") : null
+  return word === "true" ? true : word === "false" ? false : undefined
+}
+
+function splitFrontmatter(text: string): { frontmatter: unknown; body: string; broken?: true } {
   const [, yaml, body] = /^---\r?\n([\s\S]*?)\r?\n---(?:\r?\n|$)([\s\S]*)$/.exec(text) ?? []
   if (yaml === undefined) return { frontmatter: undefined, body: text }
   try {
     return { frontmatter: parseYaml(yaml) ?? undefined, body: body ?? "" }
   } catch {
-    return { frontmatter: undefined, body: body ?? "" } // the agent stays, without rules (measured on the preview)
+    return { frontmatter: undefined, body: body ?? "", broken: true } // the agent stays, without rules (measured on the preview)
   }
 }
 
