@@ -2,14 +2,16 @@ import { answerSchema } from "../src/tool/answer-schema.ts"
 import { ACTIONS, FIELD_NAMES, FIELDS, inputSchema } from "../src/tool/input-schema.ts"
 import { warningOf } from "../src/tool/notices.ts"
 import { ERROR_CODES, NOTICE_CODES, REASONS } from "../src/tool/vocabulary.ts"
+import { casesPage } from "./cases-page.ts"
 
-/** Every file that follows from the source: the published schemas, and the tables in the reference. */
+/** Every file that follows from another: the published schemas, the tables in the reference, the page of cases. */
 export function generated(): ReadonlyMap<string, string> {
   return new Map([
     ["schema/input.schema.json", json(inputSchema)],
     ["schema/answer.schema.json", json(answerSchema)],
     ["docs/reference/input.md", inputPage()],
     ["docs/reference/codes.md", codesPage()],
+    ["docs/explanation/why-is-my-skill-not-showing.md", casesPage()],
   ])
 }
 
