@@ -46,16 +46,17 @@ describe.concurrent("a lock", () => {
   })
 
   it("its directories go again when nothing was written beside it, whatever came of the work", async ({ expect }) => {
-    const home = join(root, `home-${++count}`)
+    const key = `key-${++count}`
+    const home = join(root, `home-${count}`)
     mkdirSync(home)
     const state = join(home, "state", "opencode")
     const directory = join(state, "locks")
-    await withLock(directory, `key-${count}`, async () => "refused")
+    await withLock(directory, key, async () => "refused")
     expect(readdirSync(home)).toEqual([])
-    const failing = withLock(directory, `key-${count}`, () => Promise.reject(new RangeError("work")))
+    const failing = withLock(directory, key, () => Promise.reject(new RangeError("work")))
     await expect(failing).rejects.toThrow(RangeError)
     expect(readdirSync(home)).toEqual([])
-    await withLock(directory, `key-${count}`, async () => writeFileSync(join(state, "journal"), ""))
+    await withLock(directory, key, async () => writeFileSync(join(state, "journal"), ""))
     expect(readdirSync(state).sort()).toEqual(["journal", "locks"])
   })
 
