@@ -81,17 +81,20 @@ export function naiveTail1(configs: readonly Obj[], agent: string): NaiveRule[] 
 /** OpenCode 2: documents in order; in each, `tools`, then the map, then the array. Agents' own rules come last. */
 export function naiveTail2(configs: readonly Obj[], agent: string): NaiveRule[] {
   const array = (section: Obj): NaiveRule[] =>
-    Array.isArray(section.permissions)
-      ? section.permissions.map((rule: Obj) => [rule.action, rule.resource, rule.effect] as NaiveRule)
-      : []
+    (Array.isArray(section.permissions) ? section.permissions : [])
+      // 2.0 passes over a malformed element.
+      .filter((rule) => isObj(rule) && ["action", "resource", "effect"].every((key) => typeof rule[key] === "string"))
+      .map((rule: Obj) => [rule.action, rule.resource, rule.effect] as NaiveRule)
   const top = configs.flatMap((config) => [
     ...rulesOf(fromTools(config.tools)),
     ...rulesOf(asMap(config.permission)),
     ...array(config),
   ])
-  const own = configs.flatMap((config) => {
-    const section = asMap(asMap(config.agents)[agent])
-    return [...rulesOf({ ...fromTools(section.tools), ...asMap(section.permission) }), ...array(section)]
-  })
+  const own = configs.flatMap((config) =>
+    [config.agent, config.mode, config.agents].flatMap((sections) => {
+      const section = asMap(asMap(sections)[agent])
+      return [...rulesOf({ ...fromTools(section.tools), ...asMap(section.permission) }), ...array(section)]
+    }),
+  )
   return [...top, ...own]
 }

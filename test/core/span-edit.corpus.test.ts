@@ -1,5 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { basename, extname, join, resolve } from "node:path"
 import { type Node, type ParseError, parseTree } from "jsonc-parser"
 import { describe, expect, test } from "vitest"
 import {
@@ -10,8 +8,8 @@ import {
   type Member,
   removeMembers,
 } from "../../src/core/span-edit.ts"
+import { corpusFiles, hasCorpus, lineEndsOf } from "../corpus.ts"
 
-const corpus = process.env.SKILL_MANAGEMENT_CORPUS ?? resolve(import.meta.dirname, "../../../shared/corpus")
 const marker = "// skill_management"
 const rule: Json = { action: "skill", resource: "pdf", effect: "deny" }
 
@@ -26,29 +24,17 @@ function containersOf(node: Node): Node[] {
   return [...own, ...(node.children ?? []).flatMap(containersOf)]
 }
 
-function kindOf(file: string, text: string): string {
-  const eols = new Set(text.match(/\r\n|\n|\r/g))
-  const eol = eols.size > 1 ? "mixed" : eols.size === 0 ? "one line" : JSON.stringify([...eols][0]).slice(1, -1)
-  return `${basename(join(file, ".."))} ${extname(file)} ${eol}${text.startsWith("\ufeff") ? " BOM" : ""}`
-}
-
-function files(folder: string): string[] {
-  const path = join(corpus, folder)
-  return existsSync(path) ? readdirSync(path).map((name) => join(path, name)) : []
-}
-
-describe.skipIf(!existsSync(corpus))("real configs", () => {
+describe.skipIf(!hasCorpus)("real configs", () => {
   test("inserting and removing restores every byte in each container", () => {
     const counts = new Map<string, { files: number; containers: number }>()
-    for (const file of [...files("configs"), ...files("derived")]) {
-      const text = readFileSync(file, "utf8")
-      const root = /\.jsonc?$/.test(file) ? parsed(text) : undefined
+    for (const { folder, label, text } of corpusFiles()) {
+      const root = parsed(text)
       if (!root) continue
       const containers = containersOf(root)
-      const kind = kindOf(file, text)
+      const kind = `${folder}, ${lineEndsOf(text)}`
       const count = counts.get(kind) ?? { files: 0, containers: 0 }
       counts.set(kind, { files: count.files + 1, containers: count.containers + containers.length })
-      for (const [i, container] of containers.entries()) expectRestored(text, container, i, file)
+      for (const [i, container] of containers.entries()) expectRestored(text, container, i, label)
     }
     console.table(Object.fromEntries(counts))
     expect(counts.size).toBeGreaterThan(0)
