@@ -73,6 +73,17 @@ const both =
     for (const check of checks) check(seen)
   }
 
+/** A skill that the host has not registered is refused with its file, and the reason. */
+const names =
+  (id: string): Check =>
+  ({ answer }) => {
+    expect(answer.error).toMatchObject({ code: "skill_not_found" })
+    expect(answer.error?.data?.unregistered).toContainEqual({
+      path: expect.stringContaining(`/${id}/SKILL.md`),
+      why: expect.stringContaining("frontmatter"),
+    })
+  }
+
 /** The rule's line in `opencode.jsonc` ends with the tool's mark. */
 const marks =
   (id: string): Check =>
@@ -161,8 +172,12 @@ export const CASES: Readonly<Record<string, readonly Run[]>> = {
     {
       on: "stand-in",
       checks: [
-        both(is("disabled", { resource: "*" }), says({ skill: { unlisted: "denied" } }), ({ answer }) =>
-          expect(answer).not.toHaveProperty("reachability"),
+        both(
+          is("disabled", { resource: "*" }),
+          says({
+            skill: { unlisted: "denied" },
+            reachability: { model: { listed: false, loadable: false, reasons: ["denied"] }, user: { mention: null } },
+          }),
         ),
         is("available", { resource: "allowed-skill" }),
       ],
@@ -322,7 +337,9 @@ export const CASES: Readonly<Record<string, readonly Run[]>> = {
           expect(answer.skill).toMatchObject({
             path: expect.stringMatching(/\/(project|home)\/.*\/handoff\/SKILL\.md$/),
           })
-          expect(answer.skill).not.toHaveProperty("duplicates")
+          const { path, duplicates } = answer.skill as { path: string; duplicates: string[] }
+          expect([path, ...duplicates].filter((file) => file.endsWith("/handoff/SKILL.md"))).toHaveLength(3)
+          expect(answer.notices).toContainEqual({ code: "winner_not_stable" })
         }),
       ],
     },
@@ -349,8 +366,8 @@ export const CASES: Readonly<Record<string, readonly Run[]>> = {
       on: "real",
       checks: [lists({ "good-one": "available", "good-two": "available" }), writes("rule_added", "good-one deny")],
       more: [
-        [{ action: "inspect", id: "bad" }, refuses("skill_not_found")],
-        [{ action: "inspect", id: "worse" }, refuses("skill_not_found")],
+        [{ action: "inspect", id: "bad" }, names("bad")],
+        [{ action: "inspect", id: "worse" }, names("worse")],
       ],
     },
   ],
@@ -364,9 +381,9 @@ export const EXCEPTIONS: Readonly<Record<string, { readonly why: string; readonl
       "OpenCode 1.18.34 does not start on it; when it comes while the host runs, a write is refused with its place",
   },
   B15: {
-    why: "`inspect` does not tell yet what a user's own mention reaches",
+    why: "what a user's own mention reaches differs between builds of OpenCode 2, so `inspect` says `null` there",
     measured:
-      "the answer has state and `unlisted: denied`, no `reachability`; the preview server judges deny and allow alike",
+      "early betas refuse the mention of a denied skill, 2.0.8 puts it in without a check; the preview server judges deny and allow alike",
   },
   B25: {
     why: "`enable` takes an exact `ask` out instead of writing `allow` over it",
@@ -388,8 +405,8 @@ export const EXCEPTIONS: Readonly<Record<string, { readonly why: string; readonl
       "OpenCode 1.18.34 reads all files at once and keeps the one that it read last, in one of four starts not the project's; the others stand in its log alone",
   },
   B63: {
-    why: "the tool lists what the host has registered",
+    why: "`list` shows what the host has registered; a file that it has not is named when it is asked for",
     measured:
-      "OpenCode 1.18.34 and the preview server register neither file that does not parse; `inspect` says `skill_not_found`",
+      "OpenCode 1.18.34 and the preview server register neither file that does not parse; `inspect` names both, with the reason",
   },
 }

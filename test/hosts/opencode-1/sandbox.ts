@@ -25,7 +25,7 @@ export interface Sandbox extends AsyncDisposable {
   /** The whole environment of a host. */
   readonly env: Readonly<Record<string, string>>
   /** Writes a file (any relative path) of the global config folder; returns its path. */
-  config(name: string, text: string): Promise<string>
+  config(name: string, text: string | Uint8Array): Promise<string>
   readConfig(name: string): Promise<string>
   /** Writes `skills/<dir>/SKILL.md` of the global config folder; returns its path. */
   skill(name: string, files?: SkillFiles): Promise<string>
@@ -69,7 +69,7 @@ export async function createSandbox(): Promise<Sandbox> {
     npm_config_offline: "true",
     npm_config_fetch_retries: "0",
   }
-  const config = (name: string, text: string) => write(join(configDir, name), text)
+  const config = (name: string, text: string | Uint8Array) => write(join(configDir, name), text)
   const remove = () => rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 
   return {
@@ -110,7 +110,7 @@ export async function offlineConfigDir(dir: string): Promise<void> {
   await write(join(dir, "package-lock.json"), JSON.stringify(lock))
 }
 
-async function write(path: string, text: string): Promise<string> {
+async function write(path: string, text: string | Uint8Array): Promise<string> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, text)
   return path
