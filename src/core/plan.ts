@@ -15,8 +15,6 @@ import type { Effect } from "./rule.ts"
 import { compilePattern } from "./wildcard.ts"
 import { idsOf, type PlannedAgent, type Wish, type World } from "./world.ts"
 
-export type { FileChange } from "./candidates.ts"
-
 export interface Plan extends Candidate {
   readonly outcomes: readonly AgentOutcome[]
   /** Agents in reach that a rule from elsewhere keeps from the wish. */

@@ -3,8 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Node } from "jsonc-parser"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { FileChange } from "../../src/core/candidates.ts"
 import { decide } from "../../src/core/evaluate.ts"
-import type { FileChange } from "../../src/core/plan.ts"
 import { SKILLS, UNKNOWN } from "../core/plan-world.ts"
 import { naiveConfig } from "../core/reference.ts"
 import { type CorpusFile, corpusFiles, hasCorpus, lineEndsOf, writeReferences } from "../corpus.ts"
@@ -89,6 +89,7 @@ async function tryOut(
     if (planned.kind === "refused") await expectRefused(action, planned.code)
     if (planned.kind !== "change") return planned.kind
     const { plan } = planned
+    const reason = plan.targets[0]?.reason ?? ""
     const before = host.effects(ids)
     for (const change of plan.changes) expectOwnBytes(change, id)
     host.write(planned)
@@ -100,12 +101,12 @@ async function tryOut(
       const foreseen = plan.outcomes.find((outcome) => outcome.agent.id === agent.id)?.after
       expect([agent.id, foreseen && decide(foreseen, id).effect]).toEqual([agent.id, is?.[id]])
       const reached = agent.inReach && !plan.unreached.some((blocked) => blocked.agent === agent.id)
-      if (reached) expect(wishedFor(action, plan.reason), agent.id).toContain(is?.[id])
+      if (reached) expect(wishedFor(action, reason), agent.id).toContain(is?.[id])
     }
     // The first `enable` is content with a broad `ask`, the second is not (docs/reference/prediction.md).
-    const asks = plan.reason === "rule_removed" && host.agents().some((a) => a.inReach && after[a.id]?.[id] === "ask")
+    const asks = reason === "rule_removed" && host.agents().some((a) => a.inReach && after[a.id]?.[id] === "ask")
     const again = await host.plan(action, id)
-    if (asks) expect(again).toMatchObject({ plan: { reason: "allow_added" } })
+    if (asks) expect(again).toMatchObject({ plan: { targets: [{ reason: "allow_added" }] } })
     else expect(again.kind).not.toBe("change")
     return "change"
   }
@@ -114,7 +115,9 @@ async function tryOut(
     row.refused[code] = (row.refused[code] ?? 0) + 1
     expect(await host.call(action, id)).toMatchObject({ ok: false, error: { code } })
     expect(readFileSync(path).equals(file.bytes)).toBe(true)
-    expect(code === "config_unparsable").toBe(!parsed(file.text))
+    // Another encoding is refused for what it is.
+    const isUtf8 = Buffer.from(file.text, "utf8").equals(file.bytes)
+    expect(code === "config_unparsable").toBe(isUtf8 && !parsed(file.text))
     if (code !== "not_effective") return
     const effect = action === "disable" ? "deny" : "allow"
     const [before, after] = [host.effects(ids), host.effects(ids, plainly(file.text, id, effect))]

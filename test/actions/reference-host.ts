@@ -9,7 +9,7 @@ import { type Node, type ParseError, parseTree } from "jsonc-parser"
 import type { Host } from "../../src/actions/ports.ts"
 import { rehearse } from "../../src/actions/rehearse.ts"
 import { run } from "../../src/actions/run.ts"
-import type { Plan } from "../../src/core/plan.ts"
+import type { Draft } from "../../src/core/plan-all.ts"
 import { encodeSidecar, type SidecarRecord } from "../../src/core/sidecar.ts"
 import { opencode1 } from "../../src/hosts/opencode-1/host.ts"
 import { globalSources, higherSources } from "../../src/hosts/opencode-1/layers.ts"
@@ -83,7 +83,7 @@ export type Effects = Readonly<Record<string, Effect>>
 
 export type Action = "disable" | "enable"
 export type Planned =
-  | { readonly kind: "change"; readonly plan: Plan; readonly records: readonly SidecarRecord[] }
+  | { readonly kind: "change"; readonly plan: Draft; readonly records: readonly SidecarRecord[] }
   | { readonly kind: "unchanged" }
   | { readonly kind: "refused"; readonly code: string }
 
@@ -123,7 +123,7 @@ export function referenceHost(
   async function start(): Promise<Host> {
     const agents = allAgents(kind, text()).map(({ own, ...agent }) => ({ ...agent, mode: "all", rules: own }))
     const caller = { agent: agentsOf(kind, text()).find(({ inReach }) => inReach)?.id ?? null, session: null }
-    const common = { version: null, caller, options: { dialect: "auto" } } as const
+    const common = { version: null, caller, options: { dialect: "auto", writes: "agent", protect: [] } } as const
     if (kind.generation === "opencode-2") {
       const permissions = (rules: readonly NaiveRule[]) =>
         rules.map(([action, resource, effect]) => ({ action, resource, effect }))
@@ -141,7 +141,7 @@ export function referenceHost(
     }
     const places = { directory: project, worktree: project, home, configDirectory: configDir }
     const loaded = { globals: await globalSources(configDir), higher: await higherSources(places) }
-    return opencode1({ ...common, get: async (url) => routes[url], places, loaded })
+    return opencode1({ ...common, get: async (url) => routes[url], places, loaded, ask: async () => "unanswered" })
   }
 
   return {
@@ -153,9 +153,9 @@ export function referenceHost(
     async plan(action: Action, id: string): Promise<Planned> {
       const found = await rehearse(await start(), { action, id })
       if ("code" in found) return { kind: "refused", code: found.code }
-      if (found.result.kind === "unchanged") return { kind: "unchanged" }
-      const others = found.sidecar.records.filter((record) => record.id !== id)
-      return { kind: "change", plan: found.result.plan, records: [...others, ...found.result.plan.records] }
+      const { draft } = found
+      if (draft.targets.every(({ reason }) => reason === null)) return { kind: "unchanged" }
+      return { kind: "change", plan: draft, records: draft.records }
     },
     write({ plan, records }: Extract<Planned, { kind: "change" }>): void {
       for (const change of plan.changes) {
