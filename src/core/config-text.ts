@@ -27,7 +27,7 @@ export interface ConfigText {
 
 /**
  * A text of no bytes, or of a byte order mark alone, is an empty config. Any other text without an object as its root is an error, as it is for
- * OpenCode 1.18.34, which then does not start.
+ * OpenCode 1.18.34, which then does not start. Without `substitute` it is strict JSON, as in a variable.
  */
 export function readConfigText(raw: string, substitute: Substitute | null): ConfigText {
   const expanded = substitute
@@ -43,12 +43,22 @@ export function readConfigText(raw: string, substitute: Substitute | null): Conf
     : view.fault && { ...position(view.fault.offset), reason: view.fault.reason }
   return {
     raw,
-    tree: fault ? undefined : view.tree,
+    tree: fault || !view.tree ? undefined : substitute ? withoutPrototype(view.tree, expanded.text) : view.tree,
     rawTree: rawView.fault ? undefined : rawView.tree,
     error: raw.replace("\uFEFF", "") === "" ? null : fault,
     position,
     isReplaced: ({ offset, length }) => expanded.isReplaced(offset, offset + length),
   }
+}
+
+/**
+ * The hosts' JSONC parser sets `__proto__` on a plain object, where it is no key. Their readers of strict JSON and of
+ * YAML keep it as one (all measured on OpenCode 1.18.34 and on the preview 1.18.18).
+ */
+function withoutPrototype(node: Node, text: string): Node {
+  if (!node.children || !text.includes("__proto__")) return node
+  const kept = node.children.filter(({ type, children }) => type !== "property" || children?.[0]?.value !== "__proto__")
+  return { ...node, children: kept.map((child) => withoutPrototype(child, text)) }
 }
 
 /** Lines end at `\r\n`, `\n` or `\r`; both numbers count from 1. */
@@ -160,6 +170,11 @@ export interface Property {
   readonly node: Node
   readonly value: Node
 }
+
+/** The properties as a parsed object has them: of duplicate keys the last value, in the place of the first. */
+export const distinctProperties = (node: Node | undefined): readonly Property[] => [
+  ...new Map(properties(node).map((property) => [property.key, property])).values(),
+]
 
 /** The properties of an object in written order, duplicates included; none for anything else. */
 export function properties(node: Node | undefined): readonly Property[] {

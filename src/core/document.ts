@@ -1,5 +1,5 @@
 import type { Node } from "jsonc-parser"
-import { type ConfigText, member, properties } from "./config-text.ts"
+import { type ConfigText, distinctProperties, member, properties } from "./config-text.ts"
 import {
   assignMaps,
   type Locate,
@@ -18,17 +18,25 @@ export interface Sections {
   readonly permission: PermissionMap | null
   readonly tools: PermissionMap | null
   readonly permissions: readonly LocatedRule[] | null
+  /** Those of them that hold something that is not what a host accepts there. */
+  readonly malformed: readonly SectionKey[]
 }
+
+export type SectionKey = "permission" | "tools" | "permissions"
 
 export interface AgentSections extends Sections {
   readonly name: string
   /** `agent` and its alias `mode` are OpenCode 1 keys, `agents` is the OpenCode 2 key. */
   readonly key: "agent" | "mode" | "agents"
-  readonly disabled: boolean
+  /** The words for it that are true: `disable` is OpenCode 1's, `disabled` is OpenCode 2's. */
+  readonly disabledBy: readonly DisablingKey[]
   /** Comes from the frontmatter of a Markdown file. */
   readonly markdown: boolean
   readonly keys: ReadonlySet<string>
 }
+
+const DISABLING_KEYS = ["disable", "disabled"] as const
+export type DisablingKey = (typeof DISABLING_KEYS)[number]
 
 /** One layer of the configuration, reduced to what it says about permissions. */
 export interface LayerDocument extends Sections {
@@ -49,7 +57,7 @@ export function readDocument(text: ConfigText, layer: Layer, file: string | null
   })
   const sections = readSections(text.tree, (node) => place(node), problems)
   const agents = (["agent", "mode", "agents"] as const).flatMap((key) =>
-    properties(member(text.tree, key)).map(({ key: name, value }) =>
+    distinctProperties(member(text.tree, key)).map(({ key: name, value }) =>
       readAgent(value, key, name, (node) => place(node, name), problems),
     ),
   )
@@ -67,22 +75,25 @@ export function readAgent(
   markdown = false,
 ): AgentSections {
   const keys = new Set(properties(node).map((property) => property.key))
-  const disabled = ["disable", "disabled"].some((word) => member(node, word)?.value === true)
-  return { name, key, disabled, markdown, keys, ...readSections(node, locate, problems) }
+  const disabledBy = DISABLING_KEYS.filter((word) => member(node, word)?.value === true)
+  return { name, key, disabledBy, markdown, keys, ...readSections(node, locate, problems) }
 }
 
 function readSections(node: Node | undefined, locate: Locate, problems: SectionProblem[]): Sections {
-  const section = <T>(key: string, read: (value: Node, at: typeof locate) => Read<T>): T | null => {
+  const malformed: SectionKey[] = []
+  const section = <T>(key: SectionKey, read: (value: Node, at: typeof locate) => Read<T>): T | null => {
     const value = member(node, key)
     if (!value) return null
     const result = read(value, locate)
     problems.push(...result.problems)
+    if (result.problems.length > 0) malformed.push(key)
     return result.value
   }
   return {
     permission: section("permission", readPermissionMap),
     tools: section("tools", readTools),
     permissions: section("permissions", readPermissionsArray),
+    malformed,
   }
 }
 

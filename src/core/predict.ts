@@ -1,5 +1,5 @@
 import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
-import { type AgentSections, type LayerDocument, ownMap } from "./document.ts"
+import { type AgentSections, type LayerDocument, ownMap, type Sections } from "./document.ts"
 import { speaksOf, speaksOfSkills } from "./evaluate.ts"
 import { foreignAgentKey, hasOpenCode1Key } from "./host-keys.ts"
 import { everyRule, type Ignored, ignoredByOpenCode1, ignoredByOpenCode2 } from "./ignored.ts"
@@ -78,7 +78,7 @@ export type Reading = (typeof READINGS)[number]
 
 /** OpenCode 2: every document's top-level rules in document order, then the agent's own in the same order. */
 export function modelOpenCode2(layers: readonly LayerDocument[], reading: Reading, action = "skill"): Model {
-  const read = layers.filter((doc) => reading === "by-section" || doc.problems.length === 0)
+  const read = layers.filter((doc) => reading === "by-section" || !isLost(doc))
   const top = (docs: readonly LayerDocument[]) =>
     rulesFor(
       action,
@@ -89,7 +89,7 @@ export function modelOpenCode2(layers: readonly LayerDocument[], reading: Readin
     // A disabled agent is gone; one that is mentioned again starts anew.
     for (const doc of read)
       for (const agent of ownSections(doc, name, reading))
-        rules = agent.disabled ? [] : [...rules, ...ownRulesOf(agent, doc, reading)]
+        rules = isDisabled(agent, doc, reading) ? [] : [...rules, ...ownRulesOf(agent, doc, reading)]
     return rulesFor(action, rules)
   }
   const topRules = top(read)
@@ -112,12 +112,32 @@ function topRulesOf(document: LayerDocument, reading: Reading): readonly Located
   return hasOpenCode1Key(document.keys) ? map : array
 }
 
+/** The betas lose a document whole where a section that they read in it is malformed (measured on the preview 1.18.18). */
+function isLost(document: LayerDocument): boolean {
+  const older = hasOpenCode1Key(document.keys)
+  const broken = (part: Sections, older: boolean) => part.malformed.some((key) => (key !== "permissions") === older)
+  return (
+    broken(document, older) ||
+    document.agents.some((agent) => {
+      if (agent.markdown) return broken(agent, foreignAgentKey(agent) !== undefined)
+      return (agent.key !== "agents") === older && broken(agent, older)
+    })
+  )
+}
+
 /** In a document read as OpenCode 1's, `mode` replaces the `agent` of the same name (measured on the preview 1.18.18). */
 function ownSections(document: LayerDocument, name: string, reading: Reading): readonly AgentSections[] {
   const sections = document.agents.filter((agent) => agent.name === name)
   const modes = sections.filter((agent) => agent.key === "mode")
   const replaced = reading === "by-document" && modes.length > 0
   return replaced ? sections.filter((agent) => agent.key !== "agent") : sections
+}
+
+/** A form knows its own word only (measured on the preview 1.18.18); section by section, either will do. */
+function isDisabled(agent: AgentSections, document: LayerDocument, reading: Reading): boolean {
+  if (!agent.markdown && reading === "by-section") return agent.disabledBy.length > 0
+  const newer = agent.markdown ? foreignAgentKey(agent) === undefined : !hasOpenCode1Key(document.keys)
+  return agent.disabledBy.includes(newer ? "disabled" : "disable")
 }
 
 /** In an agent, `permission` replaces its `tools` key by key (measured on the preview build 1.18.18). */

@@ -66,8 +66,7 @@ function nodeOf(given: unknown, document: Document, depth: number): Node {
   const [offset = 0, end = offset] = (isNode(yaml) && yaml.range) || []
   const place = { offset, length: end - offset }
   if (depth > MAX_DEPTH) return { type: "null", value: null, ...place }
-  if (isMap(yaml))
-    return { type: "object", ...place, children: yaml.items.flatMap((pair) => pairNodes(pair, document, depth)) }
+  if (isMap(yaml)) return { type: "object", ...place, children: propertiesOf(yaml.items, document, depth) }
   if (isSeq(yaml))
     return { type: "array", ...place, children: yaml.items.map((item) => nodeOf(item, document, depth + 1)) }
   const value: unknown = isScalar(yaml) ? yaml.value : null
@@ -77,13 +76,22 @@ function nodeOf(given: unknown, document: Document, depth: number): Node {
   return { type: "null", value: null, ...place }
 }
 
-/** A pair as a property; a merge key stands for the pairs of the map that it names. */
-function pairNodes({ key, value }: Pair, document: Document, depth: number): Node[] {
-  const keyNode: Node = { ...nodeOf(key, document, depth + 1), type: "string" }
-  const valueNode = nodeOf(value, document, depth + 1)
-  if (keyNode.value === "<<" && valueNode.type === "object") return valueNode.children ?? []
-  return [{ type: "property", offset: keyNode.offset, length: keyNode.length, children: [keyNode, valueNode] }]
+/** Pairs as properties; a merge key stands for the pairs of the map that it names, but for keys that are there before it. */
+function propertiesOf(pairs: readonly Pair[], document: Document, depth: number): Node[] {
+  const found: Node[] = []
+  for (const { key, value } of pairs) {
+    const keyNode: Node = { ...nodeOf(key, document, depth + 1), type: "string" }
+    const valueNode = nodeOf(value, document, depth + 1)
+    if (keyNode.value === "<<" && valueNode.type === "object") {
+      const known = new Set(found.map(keyOf))
+      found.push(...(valueNode.children ?? []).filter((property) => !known.has(keyOf(property))))
+    } else
+      found.push({ type: "property", offset: keyNode.offset, length: keyNode.length, children: [keyNode, valueNode] })
+  }
+  return found
 }
+
+const keyOf = (property: Node): string => String(property.children?.[0]?.value)
 
 /** The two switches that hide a skill from the model's list, whatever way they are written. */
 export interface SkillFlags {

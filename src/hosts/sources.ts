@@ -65,7 +65,7 @@ function isJsonObject(text: string): boolean {
 }
 
 function markdownDocument(source: Source, form: MarkdownAgent): LayerDocument {
-  const empty = { permission: null, tools: null, permissions: null }
+  const empty = { permission: null, tools: null, permissions: null, malformed: [] }
   const document = {
     layer: source.layer,
     file: source.file,

@@ -2,57 +2,12 @@ import fc from "fast-check"
 import { parse } from "jsonc-parser"
 import { describe, expect, test } from "vitest"
 import type { Effect } from "../../src/core/rule.ts"
+import { type Entries, hand, textOf, type Value } from "./handwriting.ts"
 import { AGENTS, act, effectsOf, plan, type Setup, SKILLS, UNKNOWN } from "./plan-world.ts"
 
 const settings = { numRuns: Number(process.env.PLAN_RUNS ?? 600), seed: Number(process.env.PLAN_SEED ?? 51) }
 const MARKER = "// skill_management"
 
-/** A config as its keys in written order: plain objects would move integer-like keys to the front. */
-type Value = string | number | boolean | Entries | readonly Value[]
-interface Entries {
-  readonly entries: readonly (readonly [string, Value])[]
-}
-const isEntries = (value: Value): value is Entries => typeof value === "object" && !Array.isArray(value)
-
-/** How a user writes: none of it may change what a plan means, and all of it must survive one. */
-interface Hand {
-  readonly indent: "" | "  " | "\t"
-  readonly eol: "\n" | "\r\n"
-  readonly trailing: boolean
-  readonly comments: boolean
-  readonly bom: boolean
-  readonly final: boolean
-}
-
-function write(value: Value, hand: Hand, depth = 0): string {
-  if (!isEntries(value) && !Array.isArray(value)) return JSON.stringify(value)
-  const [open, close] = isEntries(value) ? "{}" : "[]"
-  const members = isEntries(value)
-    ? value.entries.map(
-        ([key, inner]) => `${JSON.stringify(key)}:${hand.indent ? " " : ""}${write(inner, hand, depth + 1)}`,
-      )
-    : (value as readonly Value[]).map((inner) => write(inner, { ...hand, indent: "" }, depth + 1))
-  if (members.length === 0) return `${open}${close}`
-  if (!hand.indent) return `${open}${members.join(",")}${hand.trailing ? "," : ""}${close}`
-  const lines = members.map((member, i) => {
-    const comma = i < members.length - 1 || hand.trailing ? "," : ""
-    const comment = hand.comments && (i + depth) % 2 === 0 ? ` // note ${depth}.${i}` : ""
-    return `${hand.eol}${hand.indent.repeat(depth + 1)}${member}${comma}${comment}`
-  })
-  return `${open}${lines.join("")}${hand.eol}${hand.indent.repeat(depth)}${close}`
-}
-
-const textOf = (value: Value, hand: Hand) =>
-  (hand.bom ? "\ufeff" : "") + write(value, hand) + (hand.final ? hand.eol : "")
-
-const hand: fc.Arbitrary<Hand> = fc.record({
-  indent: fc.constantFrom("" as const, "  " as const, "\t" as const),
-  eol: fc.constantFrom("\n" as const, "\r\n" as const),
-  trailing: fc.boolean(),
-  comments: fc.boolean(),
-  bom: fc.boolean(),
-  final: fc.boolean(),
-})
 const effect = fc.constantFrom<Effect>("allow", "ask", "deny")
 const resource = fc.constantFrom("*", "pdf", "pd*", "a", "b", "7", "12", "?", "d*", "zz*")
 const action = fc.constantFrom("skill", "skill", "skill", "*", "s*", "bash")

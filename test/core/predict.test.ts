@@ -53,7 +53,7 @@ function markdown(name: string, json: string, key: "agent" | "mode" = "agent"): 
     origin: { layer: "global" as const, file: `${name}.md`, line: 1, column: offset + 1, agent: name },
   })
   const agent = readAgent(parseTree(json) as Node, key, name, locate, problems, true)
-  const empty = { permission: null, tools: null, permissions: null, keys: new Set<string>() }
+  const empty = { permission: null, tools: null, permissions: null, malformed: [], keys: new Set<string>() }
   return { layer: "global", file: `${name}.md`, ...empty, agents: [agent], problems }
 }
 
@@ -234,6 +234,11 @@ describe("OpenCode 1", () => {
       ])
     })
 
+    test("of one that stands twice in a file the last counts", () => {
+      const section = (rules: string) => `"build":{"permission":{"skill":{${rules}}}}`
+      expect(one([`{"agent":{${section('"a":"deny"')},${section('"b":"ask"')}}}`])).toEqual([["skill", "b", "ask"]])
+    })
+
     test("`mode` lies over `agent`, whichever is written first and in whichever layer", () => {
       const expected: NaiveRule[] = [
         ["skill", "a", "ask"],
@@ -397,7 +402,7 @@ describe("OpenCode 1", () => {
       expect(one([text])).toEqual(rules)
     })
 
-    test("`__proto__` is no key", () => {
+    test("`__proto__` is no key of a config", () => {
       expect(one(['{"permission":{"skill":{"__proto__":"deny","a":"ask"}}}'])).toEqual([["skill", "a", "ask"]])
       expect(one(['{"permission":{"__proto__":{"a":"deny"},"skill":"ask"}}'])).toEqual([["skill", "*", "ask"]])
       expect(Object.getPrototypeOf({})).toBe(Object.prototype)
@@ -636,6 +641,64 @@ describe("OpenCode 2", () => {
     expect(two(texts, "by-document")).toEqual([["skill", "b", "deny"]])
   })
 
+  test.each<[name: string, text: string, rules: NaiveRule[]]>([
+    [
+      "an OpenCode 1 document with a malformed array",
+      '{"permission":{"skill":{"a":"deny"}},"permissions":"x"}',
+      [["skill", "a", "deny"]],
+    ],
+    [
+      "an OpenCode 1 document with a malformed array in `agent` and in `agents`",
+      `{"permission":{"skill":{"a":"deny"}},"agent":{"build":{"permissions":7}},"agents":{"build":{"permissions":7}}}`,
+      [["skill", "a", "deny"]],
+    ],
+    [
+      "an array document with a malformed map in an agent",
+      `{"permissions":${array("a")},"agents":{"build":{"permission":7,"tools":{"skill":"x"},"permissions":${array("b")}}}}`,
+      [
+        ["skill", "a", "deny"],
+        ["skill", "b", "deny"],
+      ],
+    ],
+    [
+      "a value that a later one of the same key replaces",
+      '{"permission":{"skill":{"a":"never","a":"ask"}}}',
+      [["skill", "a", "ask"]],
+    ],
+    [
+      "an array document, in an agent's array",
+      `{"permissions":${array("a")},"agents":{"build":{"permissions":7}}}`,
+      [],
+    ],
+    ["a map document, in an agent's map", '{"permission":{"skill":"deny"},"agent":{"plan":{"permission":7}}}', []],
+    ["a map document, in its tools", '{"permission":{"skill":"deny"},"tools":{"skill":"yes"}}', []],
+  ])("what is malformed where the betas do not look loses nothing: %s", (_, text, rules) => {
+    expect(two([text], "by-document")).toEqual(rules)
+  })
+
+  test("of an agent that stands twice in a document the last counts", () => {
+    const text = `{"agents":{"build":{"permissions":${array("a")}},"plan":{},"build":{"permissions":${array("b")}}}}`
+    for (const reading of ["by-section", "by-document"] as const)
+      expect(two([text], reading)).toEqual([["skill", "b", "deny"]])
+  })
+
+  test.each<[form: string, word: string, document: (agent: string) => string, starts: boolean]>([
+    ["OpenCode 1", "disable", (agent) => `{"agent":{"build":${agent}}}`, true],
+    ["OpenCode 1", "disabled", (agent) => `{"agent":{"build":${agent}}}`, false],
+    ["OpenCode 2", "disabled", (agent) => `{"agents":{"build":${agent}}}`, true],
+    ["OpenCode 2", "disable", (agent) => `{"agents":{"build":${agent}}}`, false],
+  ])("an agent that is disabled starts anew, in a document of %s by the word `%s`", (_, word, document, starts) => {
+    const own = `{"permission":{"skill":{"a":"deny"}},"permissions":${array("a")}}`
+    const texts = [document(own), document(`{"${word}":true}`), `{"agents":{"build":{"permissions":${array("b")}}}}`]
+    const rules: NaiveRule[] = starts
+      ? [["skill", "b", "deny"]]
+      : [
+          ["skill", "a", "deny"],
+          ["skill", "b", "deny"],
+        ]
+    expect(two(texts, "by-document")).toEqual(rules)
+  })
+
   describe("agents", () => {
     test("own rules of all layers, in layer order", () => {
       const text = (id: string) => `{"agents":{"build":{"permissions":${array(id)}}}}`
@@ -675,6 +738,12 @@ describe("OpenCode 2", () => {
         [["skill", "a", "ask"]],
       ],
       ["nothing", '{"description":"d"}', []],
+      ["`__proto__`, a key of YAML", '{"permission":{"skill":{"__proto__":"ask"}}}', [["skill", "__proto__", "ask"]]],
+      [
+        "a map, and an array that is none",
+        '{"permission":{"skill":{"a":"ask"}},"permissions":"x"}',
+        [["skill", "a", "ask"]],
+      ],
     ])("a Markdown agent with %s", (_, json, rules) => {
       for (const reading of ["by-section", "by-document"] as const)
         expect(triples(modelOpenCode2([markdown("build", json)], reading).tail("build"))).toEqual(rules)

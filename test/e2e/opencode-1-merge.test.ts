@@ -1,7 +1,7 @@
 /** What the real OpenCode 1 makes of layered configs, and what the plugin foresees: the same rules, in the same order. */
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
-import { dirname, join } from "node:path"
-import { beforeAll, describe, expect, test, vi } from "vitest"
+import { readFile, symlink } from "node:fs/promises"
+import { join } from "node:path"
+import { beforeAll, describe, expect, test } from "vitest"
 import { readConfigText } from "../../src/core/config-text.ts"
 import { readDocument } from "../../src/core/document.ts"
 import { compileRuleset, decide, speaksOfSkills } from "../../src/core/evaluate.ts"
@@ -9,6 +9,7 @@ import { attribute, modelOpenCode1 } from "../../src/core/predict.ts"
 import type { Effect, Rule } from "../../src/core/rule.ts"
 import { globalSources, higherSources } from "../../src/hosts/opencode-1/layers.ts"
 import { documentOf } from "../../src/hosts/sources.ts"
+import { inEnvironment } from "../hosts/environment.ts"
 import { debugAgent, type Env, hostAvailable } from "../hosts/opencode-1/host.ts"
 import { createSandbox, offlineConfigDir, type Sandbox } from "../hosts/opencode-1/sandbox.ts"
 
@@ -315,6 +316,15 @@ describe.skipIf(!hostAvailable)("merged rules on OpenCode 1", () => {
       rules: skill(["{env:TEAM}x", "deny"]),
     },
     {
+      name: "`__proto__` is a key of strict JSON and of YAML, not of a config",
+      files: {
+        "config/opencode.json": '{"permission": {"skill": {"__proto__": "deny", "a": "deny"}}}',
+        "config/agents/build.md": agentFile("permission:\n  skill:\n    __proto__: ask\n    b: ask"),
+      },
+      env: { OPENCODE_PERMISSION: '{"skill": {"__proto__": "allow"}}' },
+      rules: skill(["a", "deny"], ["__proto__", "allow"], ["__proto__", "ask"], ["b", "ask"]),
+    },
+    {
       name: "$OPENCODE_PERMISSION with a comma too many counts nothing",
       files: { "config/opencode.json": skills({ a: "deny" }) },
       env: { OPENCODE_PERMISSION: '{"skill": {"b": "deny",}}' },
@@ -337,6 +347,14 @@ describe.skipIf(!hostAvailable)("merged rules on OpenCode 1", () => {
       },
       env: { OPENCODE_DISABLE_PROJECT_CONFIG: "1" },
       rules: skill(["a", "deny"], ["b", "ask"]),
+    },
+    {
+      name: "an agent twice in one file: the last counts",
+      files: {
+        "config/opencode.json":
+          '{"agent": {"build": {"permission": {"skill": {"a": "deny"}}}, "build": {"permission": {"skill": {"b": "ask"}}}}}',
+      },
+      rules: skill(["b", "ask"]),
     },
     {
       name: "tools of any layer lie below the merged permission",
@@ -531,12 +549,12 @@ describe.skipIf(!hostAvailable)("merged rules on OpenCode 1", () => {
       name: "anchors and merge keys in a head",
       files: {
         "config/agents/writer.md": agentFile(
-          "shared: &shared\n  a: deny\n  b: ask\npermission:\n  skill:\n    <<: *shared\n    c: deny",
+          "shared: &shared\n  a: deny\n  b: ask\n  d: ask\npermission:\n  skill:\n    d: deny\n    <<: *shared\n    b: allow",
         ),
         "config/agents/reader.md": agentFile("shared: &shared\n  a: deny\npermission:\n  skill: *shared"),
       },
       agent: "writer",
-      rules: skill(["a", "deny"], ["b", "ask"], ["c", "deny"]),
+      rules: skill(["d", "deny"], ["a", "deny"], ["b", "allow"]),
     },
     {
       name: "the home directory in patterns",
@@ -633,17 +651,13 @@ describe.skipIf(!hostAvailable)("merged rules on OpenCode 1", () => {
     },
   ])("$name", async ({ files, env = {}, links = {}, agent = "build", directory, repository, rules }) => {
     await using sandbox = await createSandbox()
-    const at = (path: string) =>
-      path.startsWith("config/") ? join(sandbox.configDir, path.slice("config/".length)) : join(sandbox.root, path)
+    const within = (path: string) => path.replace(/^config\//, "config/opencode/")
+    const at = (path: string) => join(sandbox.root, within(path))
     const placed = (text: string) => text.replace("ROOT", sandbox.root)
-    for (const [name, content] of Object.entries(files)) {
-      await mkdir(dirname(at(name)), { recursive: true })
-      await writeFile(at(name), typeof content === "string" ? content : JSON.stringify(content))
-      const folder = /^(.*\.opencode)\//.exec(name)?.[1]
-      if (folder) await offlineConfigDir(at(folder))
-    }
+    for (const [name, content] of Object.entries(files))
+      await sandbox.file(within(name), typeof content === "string" ? content : JSON.stringify(content))
     for (const [name, target] of Object.entries(links)) await symlink(at(target), at(name))
-    if (repository) await makeRepository(at(repository))
+    if (repository) await sandbox.repository(repository)
     const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, placed(value)]))
     if (variables.OPENCODE_CONFIG_DIR) await offlineConfigDir(variables.OPENCODE_CONFIG_DIR)
     // The places as the host names them to a plugin.
@@ -666,12 +680,6 @@ describe.skipIf(!hostAvailable)("merged rules on OpenCode 1", () => {
   })
 })
 
-/** The least that git takes for a repository. */
-async function makeRepository(directory: string): Promise<void> {
-  for (const name of ["objects", "refs"]) await mkdir(join(directory, ".git", name), { recursive: true })
-  await writeFile(join(directory, ".git", "HEAD"), "ref: refs/heads/main\n")
-}
-
 const placesPlugin = (file: string) => `
   import { writeFileSync } from "node:fs"
   const server = async ({ directory, worktree }) => {
@@ -682,21 +690,9 @@ const placesPlugin = (file: string) => `
 
 type Places = Parameters<typeof higherSources>[0]
 
-/** The tail that the plugin would foresee inside a host with this environment. One at a time: there is one environment. */
-function foreseen(env: Env, agent: string, places: Places) {
-  const result = turn.then(async () => {
-    for (const name of Object.keys(process.env)) if (name.startsWith("OPENCODE_")) vi.stubEnv(name, undefined)
-    // Not the folder for temporary files: the other tests make their homes in it at the same time.
-    for (const [name, value] of Object.entries(env)) if (name !== "TMPDIR") vi.stubEnv(name, value)
-    try {
-      const sources = [...(await globalSources(places.configDirectory)), ...(await higherSources(places))]
-      return modelOpenCode1(sources.map(documentOf), places.home).tail(agent)
-    } finally {
-      vi.unstubAllEnvs()
-    }
+/** The tail that the plugin would foresee inside a host with this environment. */
+const foreseen = (env: Env, agent: string, places: Places) =>
+  inEnvironment(env, async () => {
+    const sources = [...(await globalSources(places.configDirectory)), ...(await higherSources(places))]
+    return modelOpenCode1(sources.map(documentOf), places.home).tail(agent)
   })
-  turn = result.catch(() => {})
-  return result
-}
-
-let turn: Promise<unknown> = Promise.resolve()

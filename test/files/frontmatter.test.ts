@@ -101,6 +101,14 @@ describe("the switches of a skill", () => {
     expect(readSkillFlags(markdown)).toEqual({ disableModelInvocation: null, autoinvoke: null })
   })
 
+  it("a merge key gives way to the keys beside it, before and after (1.18.34)", () => {
+    const flags = (map: string) =>
+      readSkillFlags(`---\nshared: &s\n  opencode/autoinvoke: false\nmetadata:\n${map}---\n`)
+    expect(flags("  <<: *s\n").autoinvoke).toBe(false)
+    expect(flags("  opencode/autoinvoke: true\n  <<: *s\n").autoinvoke).toBe(true)
+    expect(flags("  <<: *s\n  opencode/autoinvoke: true\n").autoinvoke).toBe(true)
+  })
+
   it("a place is that of the whole file", () => {
     const { node, position } = readFrontmatter("---\nname: pdf\npermission:\n  skill: deny\n---\n")
     const permission = node?.children?.[1]

@@ -1,5 +1,5 @@
 import type { Node } from "jsonc-parser"
-import { properties } from "../config-text.ts"
+import { distinctProperties } from "../config-text.ts"
 import { type Effect, isEffect, type LocatedRule, type Origin } from "../rule.ts"
 
 /** Where a section is not what the host accepts. */
@@ -43,8 +43,7 @@ export function readPermissionMap(node: Node, locate: Locate): Read<PermissionMa
     return { value: map, problems }
   }
   if (node.type !== "object") problems.push({ offset: node.offset, reason: "unexpected_type" })
-  for (const { key, node: property, value } of properties(node)) {
-    if (key === "__proto__") continue
+  for (const { key, node: property, value } of distinctProperties(node)) {
     if (value.type === "object") {
       map.set(key, readPatterns(value, locate, problems))
       continue
@@ -57,8 +56,7 @@ export function readPermissionMap(node: Node, locate: Locate): Read<PermissionMa
 
 function readPatterns(node: Node, locate: Locate, problems: SectionProblem[]): ReadonlyMap<string, Cell> {
   const patterns = new Map<string, Cell>()
-  for (const { key, node: property, value } of properties(node)) {
-    if (key === "__proto__") continue
+  for (const { key, node: property, value } of distinctProperties(node)) {
     const cell = readCell(value, property, locate, problems)
     if (cell) patterns.set(key, cell)
   }
@@ -76,7 +74,7 @@ export function readTools(node: Node, locate: Locate): Read<PermissionMap> {
   const map = new Map<string, Cell>()
   const problems: SectionProblem[] = []
   if (node.type !== "object") problems.push({ offset: node.offset, reason: "unexpected_type" })
-  for (const { key, node: property, value } of properties(node)) {
+  for (const { key, node: property, value } of distinctProperties(node)) {
     if (typeof value.value !== "boolean") {
       problems.push({ offset: value.offset, reason: "unexpected_type" })
       continue

@@ -12,6 +12,8 @@ export const hostAvailable = existsSync(binary)
 
 const START_MS = 90_000
 const REQUEST_MS = 60_000
+/** A turn may hold many calls. */
+const TURN_MS = 180_000
 const COMMAND_MS = 90_000
 
 export type Env = Readonly<Record<string, string>>
@@ -86,10 +88,10 @@ export async function startHost(sandbox: Sandbox, options: { model: ScriptedMode
   }
   let server = await serve(sandbox, env)
 
-  async function request<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
+  async function request<T>(method: "GET" | "POST", path: string, body?: unknown, limit = REQUEST_MS): Promise<T> {
     const response = await fetch(server.url + path, {
       method,
-      signal: AbortSignal.timeout(REQUEST_MS),
+      signal: AbortSignal.timeout(limit),
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     })
     const text = await response.text()
@@ -110,7 +112,7 @@ export async function startHost(sandbox: Sandbox, options: { model: ScriptedMode
       return server.log()
     },
     createSession: async () => (await request<{ id: string }>("POST", "/session", {})).id,
-    prompt: (id, prompt) => request<Message>("POST", `/session/${id}/message`, body(prompt)),
+    prompt: (id, prompt) => request<Message>("POST", `/session/${id}/message`, body(prompt), TURN_MS),
     promptAsync: (id, prompt) => request<void>("POST", `/session/${id}/prompt_async`, body(prompt)),
     messages,
     toolParts: async (id, tool) =>

@@ -1,7 +1,7 @@
 // A home of its own for one host: nothing in it points at the real user's files or at the network.
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join, relative, sep } from "node:path"
+import { dirname, join, sep } from "node:path"
 import { stringify } from "yaml"
 
 export interface SkillFiles {
@@ -31,8 +31,12 @@ export interface Sandbox extends AsyncDisposable {
   skill(name: string, files?: SkillFiles): Promise<string>
   /** Writes `agents/<name>.md` of the global config folder; returns its path. */
   agent(name: string, markdown: string): Promise<string>
-  /** Writes a file below the project folder; a `.opencode` folder on the way becomes an offline config folder. */
+  /** Writes a file below the sandbox's root; a `.opencode` folder on the way becomes an offline config folder. */
+  file(path: string, text: string): Promise<string>
+  /** The same below the project folder. */
   projectFile(path: string, text: string): Promise<string>
+  /** Makes a folder below the sandbox's root the least that git takes for a repository. */
+  repository(path: string): Promise<void>
   /** All that the hosts of this sandbox logged so far. */
   readLog(): Promise<string>
   remove(): Promise<void>
@@ -70,6 +74,12 @@ export async function createSandbox(): Promise<Sandbox> {
     npm_config_fetch_retries: "0",
   }
   const config = (name: string, text: string | Uint8Array) => write(join(configDir, name), text)
+  async function file(path: string, text: string): Promise<string> {
+    const steps = path.split(sep)
+    const index = steps.indexOf(".opencode")
+    if (index >= 0) await offlineConfigDir(join(root, ...steps.slice(0, index + 1)))
+    return write(join(root, path), text)
+  }
   const remove = () => rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
 
   return {
@@ -86,12 +96,12 @@ export async function createSandbox(): Promise<Sandbox> {
       return config(join("skills", dir, "SKILL.md"), `---\n${stringify(head)}---\n${body}\n`)
     },
     agent: (name, markdown) => config(join("agents", `${name}.md`), markdown),
-    async projectFile(path, text) {
-      const file = await write(join(project, path), text)
-      const steps = relative(project, file).split(sep)
-      const index = steps.indexOf(".opencode")
-      if (index >= 0) await offlineConfigDir(join(project, ...steps.slice(0, index + 1)))
-      return file
+    file,
+    projectFile: (path, text) => file(join("project", path), text),
+    async repository(path) {
+      const git = join(root, path, ".git")
+      for (const name of ["objects", "refs"]) await mkdir(join(git, name), { recursive: true })
+      await write(join(git, "HEAD"), "ref: refs/heads/main\n")
     },
     async readLog() {
       const dir = join(at("data"), "opencode", "log")

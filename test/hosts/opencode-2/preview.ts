@@ -14,6 +14,7 @@ const REQUEST_MS = 3_000
 export interface PreviewOptions {
   /** Files by their path below the sandbox: `config/opencode/opencode.json`, `project/opencode.json`, … */
   files?: Record<string, string>
+  /** `ROOT` stands for the sandbox. */
   env?: Record<string, string>
 }
 
@@ -21,7 +22,8 @@ export type Preview = Awaited<ReturnType<typeof startPreview>>
 
 /** Starts `serve` on 127.0.0.1 in a sandbox of its own. Config is read once: there is no hot reload. */
 export async function startPreview({ files = {}, env = {} }: PreviewOptions = {}) {
-  const sandbox = makeSandbox({ env })
+  const sandbox = makeSandbox()
+  for (const [name, value] of Object.entries(env)) sandbox.env[name] = value.replace("ROOT", sandbox.root)
   for (const [name, text] of Object.entries(files)) sandbox.write(name, text)
   sandbox.write("state/opencode/password", "preview")
   const server = spawn(BINARY, ["serve", "--hostname", "127.0.0.1", "--port", "0"], {
@@ -103,5 +105,5 @@ export async function startPreview({ files = {}, env = {} }: PreviewOptions = {}
     await stop()
     throw error
   }
-  return { root: sandbox.root, project: sandbox.project, agents, skills, verdict, stop }
+  return { root: sandbox.root, env: sandbox.env, project: sandbox.project, agents, skills, verdict, stop }
 }

@@ -44,7 +44,9 @@ export function agentFileRules(id: string, frontmatter: unknown): AgentEntry | u
   try {
     const value = fields(frontmatter)
     const v2 = Object.keys(value).every((key) => V2_AGENT_KEYS.includes(key))
-    return entry(id, value, v2 ? list(value.permissions, false) : v1AgentRules(value))
+    return v2
+      ? entry(id, value, list(value.permissions, false), ["disabled"])
+      : entry(id, value, v1AgentRules(value), ["disable"])
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
@@ -55,7 +57,10 @@ export function agentFileRules(id: string, frontmatter: unknown): AgentEntry | u
 function keyByKey(document: Fields): DocumentRules {
   const all = (value: Fields) => [...tools(value.tools), ...map(value.permission), ...list(value.permissions, true)]
   const maps = [document.mode, document.agent, document.agents].flatMap((agents) => Object.entries(fields(agents)))
-  return { rules: all(document), agents: maps.map(([id, agent]) => entry(id, fields(agent), all(fields(agent)))) }
+  return {
+    rules: all(document),
+    agents: maps.map(([id, agent]) => entry(id, fields(agent), all(fields(agent)), ["disable", "disabled"])),
+  }
 }
 
 /** The beta and the preview: V1 or V2 as a whole; a malformed element loses the whole document. */
@@ -64,14 +69,16 @@ function wholeDocument(document: Fields): DocumentRules {
     const agents = Object.entries(fields(document.agents))
     return {
       rules: list(document.permissions, false),
-      agents: agents.map(([id, agent]) => entry(id, fields(agent), list(fields(agent).permissions, false))),
+      agents: agents.map(([id, agent]) =>
+        entry(id, fields(agent), list(fields(agent).permissions, false), ["disabled"]),
+      ),
     }
   }
   // `mode` replaces an `agent` of the same id (measured on the preview).
   const agents = Object.entries({ ...fields(document.agent), ...fields(document.mode) })
   return {
     rules: [...tools(document.tools), ...map(document.permission)],
-    agents: agents.map(([id, agent]) => entry(id, fields(agent), v1AgentRules(fields(agent)))),
+    agents: agents.map(([id, agent]) => entry(id, fields(agent), v1AgentRules(fields(agent)), ["disable"])),
   }
 }
 
@@ -82,11 +89,12 @@ function v1AgentRules(agent: Fields): HostRule[] {
   return map({ ...Object.fromEntries(fromTools), ...permission })
 }
 
-function entry(id: string, agent: Fields, rules: HostRule[]): AgentEntry {
+/** Each form knows its own word for a disabled agent (measured on the preview). */
+function entry(id: string, agent: Fields, rules: HostRule[], disabling: readonly string[]): AgentEntry {
   const { mode, description } = agent
   return {
     id,
-    disabled: agent.disabled === true || agent.disable === true,
+    disabled: disabling.some((word) => agent[word] === true),
     ...((mode === "primary" || mode === "subagent" || mode === "all") && { mode }),
     ...(typeof description === "string" && { description }),
     rules,
