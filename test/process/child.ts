@@ -8,6 +8,8 @@ interface Job {
   readonly skills: string[]
   readonly loaded: [string, string][]
   readonly calls: object[]
+  /** How often all of them are made; once unless given. */
+  readonly repeat?: number
   /** Die after this many steps of the first call. */
   readonly dieAfter?: number
   /** So many times a line is added to this file while its new text is on its way to the disk. */
@@ -18,10 +20,11 @@ const job: Job = JSON.parse(process.argv[2] ?? "{}")
 const call = await openTool(job.skills, job.loaded)
 if (job.dieAfter) dieAfter(job.dieAfter)
 if (job.edits) editMeanwhile(job.edits)
-for (const input of job.calls) {
-  const { ok, changed, reason, error, warnings, notices } = await call(input)
-  process.stdout.write(`${JSON.stringify({ ok, changed, reason, error, warnings, notices })}\n`)
-}
+for (let round = 0; round < (job.repeat ?? 1); round++)
+  for (const input of job.calls) {
+    const { ok, changed, reason, error, warnings, notices } = await call(input)
+    process.stdout.write(`${JSON.stringify({ ok, changed, reason, error, warnings, notices })}\n`)
+  }
 
 function editMeanwhile({ file, times }: NonNullable<Job["edits"]>): void {
   let done = 0
