@@ -7,7 +7,7 @@ import { type NaiveRule, naiveConfig, naiveEffect, naiveTail1 } from "../core/re
 import { createRecorded } from "../hosts/opencode-1/recorded.ts"
 import { validated } from "../tool/validated.ts"
 
-const settings = { numRuns: Number(process.env.SEQUENCE_RUNS ?? 25), seed: Number(process.env.SEQUENCE_SEED ?? 7) }
+const settings = { numRuns: Number(process.env.SEQUENCE_RUNS ?? 12), seed: Number(process.env.SEQUENCE_SEED ?? 7) }
 
 const SKILLS = ["docx", "pdf", "pdf-forms", "xlsx"] as const
 const UNKNOWN = "zz-not-installed"
