@@ -1,6 +1,6 @@
 import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
 import { type LayerDocument, ownMap, type Sections } from "./document.ts"
-import { foreignAgentKey, openCode1Key } from "./host-keys.ts"
+import { foreignAgentKey, isLost, openCode1Key } from "./host-keys.ts"
 import type { LocatedRule, Origin } from "./rule.ts"
 
 /** Rules that are written in a layer and count for nothing, and what makes the host pass over them. */
@@ -69,7 +69,7 @@ export function ignoredByOpenCode2(layers: readonly LayerDocument[], byDocument:
       return key === undefined ? [] : [{ rules: agent.permissions ?? [], agent: agent.name, because }]
     })
     if (!byDocument) return found
-    if (document.problems.length > 0) return [...found, ...wholeOf(document, { kind: "malformed" }, everyRule)]
+    if (isLost(document)) return [...found, ...wholeOf(document, { kind: "malformed" }, everyRule)]
     const key = openCode1Key(document.keys)
     if (key === undefined) return found
     return [...found, ...wholeOf(document, { kind: "key_in_document", key }, ({ permissions }) => permissions ?? [])]

@@ -1,7 +1,7 @@
 import { mapRules, mergeMaps, type PermissionMap } from "./dialect/permission-map.ts"
-import { type AgentSections, type LayerDocument, ownMap, type Sections } from "./document.ts"
+import { type AgentSections, type LayerDocument, ownMap } from "./document.ts"
 import { speaksOf, speaksOfSkills } from "./evaluate.ts"
-import { foreignAgentKey, hasOpenCode1Key } from "./host-keys.ts"
+import { foreignAgentKey, hasOpenCode1Key, isLost } from "./host-keys.ts"
 import { everyRule, type Ignored, ignoredByOpenCode1, ignoredByOpenCode2 } from "./ignored.ts"
 import { type LocatedRule, type Rule, sameRule } from "./rule.ts"
 
@@ -110,19 +110,6 @@ function topRulesOf(document: LayerDocument, reading: Reading): readonly Located
   const array = document.permissions ?? []
   if (reading === "by-section") return [...map, ...array]
   return hasOpenCode1Key(document.keys) ? map : array
-}
-
-/** The betas lose a document whole where a section that they read in it is malformed (measured on the preview 1.18.18). */
-function isLost(document: LayerDocument): boolean {
-  const older = hasOpenCode1Key(document.keys)
-  const broken = (part: Sections, older: boolean) => part.malformed.some((key) => (key !== "permissions") === older)
-  return (
-    broken(document, older) ||
-    document.agents.some((agent) => {
-      if (agent.markdown) return broken(agent, foreignAgentKey(agent) !== undefined)
-      return (agent.key !== "agents") === older && broken(agent, older)
-    })
-  )
 }
 
 /** In a document read as OpenCode 1's, `mode` replaces the `agent` of the same name (measured on the preview 1.18.18). */

@@ -72,6 +72,8 @@ describe("what is written and counts for nothing", () => {
 
   test("on its betas: a document with a malformed section", () => {
     expect(two("by-document", doc({ permissions: [...array, {}] }))).toEqual([[null, "a", { kind: "malformed" }]])
+    const elsewhere = doc({ permission: map, permissions: [...array, {}] })
+    expect(two("by-document", elsewhere)).toEqual([[null, "a", { kind: "key_in_document", key: "permission" }]])
   })
 })
 
