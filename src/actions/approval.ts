@@ -28,7 +28,9 @@ interface Word {
 export function judge(rehearsal: Rehearsal, granted: ReadonlySet<string>): Approval | Problem {
   const { scene, caller } = rehearsal
   const wanted = resourcesOf(rehearsal)
-  const agents = scene.verified ? [caller] : scene.agents.filter((agent) => !agent.hidden && !deniedByHost(agent, ""))
+  const reachable = scene.agents.filter((agent) => !agent.hidden && !deniedByHost(agent, ""))
+  const known = reachable.length > 0 ? reachable : scene.agents
+  const agents = scene.verified ? [caller] : known
   const merged = agents.map((agent) => wordsOf(agent.host.rules))
   const own = agents.map((agent) => wordsOf(scene.observation.withoutProject(agent.host, TOOL_NAME)))
   const worst = (words: readonly ((resource: string) => Word)[], effect: Effect) =>

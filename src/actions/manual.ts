@@ -1,5 +1,6 @@
 import type { Dialect } from "../core/dialect/section.ts"
 import type { Effect } from "../core/rule.ts"
+import { encodeSidecar } from "../core/sidecar.ts"
 import { excerptDiff } from "../tool/excerpt.ts"
 import type { Rehearsal } from "./rehearse.ts"
 
@@ -21,12 +22,12 @@ const elementText = (id: string, effect: Effect): string =>
   `{ "action": "skill", "resource": ${JSON.stringify(id)}, "effect": "${effect}" }`
 
 /** What a person would write for a rehearsed change: the rules, or where it is not about adding any, the diff. */
-export function manualText({ draft, request }: Rehearsal): { file: string; text: string } {
+export function manualText({ draft, request, sidecar }: Rehearsal): { file: string; text: string } {
   const [change] = draft.changes
-  const file = change?.file.path ?? ""
+  if (!change) return { file: sidecar.path, text: encodeSidecar(draft.records) }
+  const file = change.file.path
   const ids = draft.targets.filter(({ reason }) => reason !== null).map(({ wish }) => wish.id)
-  if (request.action === "disable" && change)
-    return { file, text: manualRules(change.section, ids, request.effect ?? "deny") }
+  if (request.action === "disable") return { file, text: manualRules(change.section, ids, request.effect ?? "deny") }
   return {
     file,
     text: draft.changes.map(({ file, before, after }) => excerptDiff(file.name, before, after).diff).join("\n"),

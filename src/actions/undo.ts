@@ -3,10 +3,12 @@ import { parseJsonc, positionAt, properties } from "../core/config-text.ts"
 import { findExactRules } from "../core/dialect/edit.ts"
 import { decide } from "../core/evaluate.ts"
 import { takenBack } from "../core/inverse.ts"
+import { compareIds } from "../core/order.ts"
 import { compileAll, firstOf, outcomesOf, sideEffectsOf } from "../core/outcome.ts"
 import { type Draft, merged } from "../core/plan-all.ts"
 import { replaceRecords } from "../core/sidecar.ts"
 import { withoutRules } from "../core/take-back.ts"
+import { compilePattern, isLiteral } from "../core/wildcard.ts"
 import { type GlobalFile, type World, worldWith } from "../core/world.ts"
 import { type Intent, readChanges } from "../files/journal.ts"
 import { isProblem, nothingToUndo, type Problem, protectedSkills, undoConflict } from "../tool/problems.ts"
@@ -42,7 +44,8 @@ export async function undoing(ground: Ground): Promise<{ draft: Draft; undoes: s
   const { world, scene, request, caller } = ground
   const past = await choose(await pastChanges(scene.host), request.change, scene.host)
   if (isProblem(past)) return past
-  const guarded = protectedAmong(scene.host, past.targets)
+  const covered = new Map(past.targets.map((id) => [id, coveredBy(id, world.skills)]))
+  const guarded = protectedAmong(scene.host, [...new Set([...covered].flatMap(([id, ids]) => [id, ...ids]))])
   if (guarded.length > 0) return protectedSkills(guarded)
   const edits = editsBack(world, past)
   if (isProblem(edits)) return edits
@@ -58,15 +61,20 @@ export async function undoing(ground: Ground): Promise<{ draft: Draft; undoes: s
   const [path] = past.files.map(({ path }) => path)
   if (sideEffects.length > 0) return undoConflict(path ?? "", { sideEffects: sideEffects.slice(0, SHOWN) })
   const own = firstOf(after).get(caller.id)
-  const targets = past.targets.map((id) => ({
-    wish: { id, effect: own ? decide(own, id).effect : ("ask" as const) },
-    reason: "undone" as const,
-  }))
+  const targets = past.targets.map((id) => {
+    const covers = covered.get(id) ?? []
+    const effect = own ? decide(own, covers[0] ?? id).effect : ("ask" as const)
+    return { wish: { id, effect, ...(covers.length > 0 && { covers }) }, reason: "undone" as const }
+  })
   const outcomes = outcomesOf(world, firstOf(before), firstOf(after))
   return { draft: { targets, changes, edits, records, outcomes, unreached: [], rule: null }, undoes: past.change }
 }
 
 const SHOWN = 20
+
+/** The registered skills that a pattern rule is about; none for an exact one. */
+const coveredBy = (id: string, skills: readonly string[]): string[] =>
+  isLiteral(id) ? [] : skills.filter(compilePattern(id).matches).sort(compareIds)
 
 async function choose(past: readonly PastChange[], named: string | undefined, host: Host): Promise<Intent | Problem> {
   if (named === undefined) {

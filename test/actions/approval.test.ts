@@ -161,6 +161,20 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
     expect(await resultOf({ action: "undo" })).toBe("not_permitted")
   })
 
+  it("an undo of a pattern rule asks for every skill that it shows again", async () => {
+    await start(worldOf({ global: { "enable:pdf-forms": "deny" }, merged: [["enable:pdf-forms", "deny"]] }))
+    const rehearsal = await call({ action: "disable", match: "pdf*", rule: "pattern" })
+    expect(await resultOf(rehearsal.next[0]?.input ?? {})).toBe("done")
+    expect(await call({ action: "undo", dryRun: true })).toMatchObject({
+      targets: [
+        { id: "pdf", after: "allow" },
+        { id: "pdf-forms", after: "allow" },
+      ],
+      impact: [{ ids: ["pdf", "pdf-forms"], count: 2 }],
+    })
+    expect(await resultOf({ action: "undo" })).toBe("not_permitted")
+  })
+
   it("a rehearsal needs no approval", async () => {
     await start(worldOf({ global: { "?*": "deny" }, merged: [["?*", "deny"]] }))
     expect(await call({ action: "enable", id: "docx", dryRun: true })).toMatchObject({ ok: true, changed: false })
