@@ -75,7 +75,9 @@ function arrayFault(text: string, root: Node, view: Node | undefined, id: string
 
 /** A key of the raw text that is another one, the one in question, to the host. */
 function hiddenKey(raw: Node | undefined, seen: Node | undefined, key: string): Node | undefined {
-  const [written, read] = [properties(raw), properties(seen)]
+  // The host's view of a config has no `__proto__`, see config-text.ts.
+  const written = properties(raw).filter((property) => property.key !== "__proto__")
+  const read = properties(seen)
   return written.find((property, index) => property.key !== key && read[index]?.key === key)?.node
 }
 
