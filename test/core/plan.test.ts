@@ -474,6 +474,13 @@ describe("OpenCode 1: what cannot be done is refused, and why is said", () => {
     }
   })
 
+  test("a `__proto__` key, which the hosts lose, shifts no other key", () => {
+    const text = '{"__proto__":{"x":1},"permission":{"__proto__":{},"skill":{"a":"deny"}}}'
+    expect(act(one({ [JSONC]: text }), "pdf", "deny").next.files[JSONC]).toBe(
+      '{"__proto__":{"x":1},"permission":{"__proto__":{},"skill":{"a":"deny","pdf":"deny"}}}',
+    )
+  })
+
   test.each<[name: string, text: string, reason: string, line: number, column: number]>([
     ["`permission` twice", '{"permission":{},\n"permission":{}}', "duplicate_key", 2, 1],
     ["`skill` twice", '{"permission":{"skill":{},\n "skill":{}}}', "duplicate_key", 2, 2],
