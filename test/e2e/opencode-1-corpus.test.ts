@@ -9,8 +9,10 @@ import { createSandbox, type Sandbox } from "../hosts/opencode-1/sandbox.ts"
 import { pluginEntry } from "./packed.ts"
 
 const CALLER = "caller"
-/** A config may leave no model, and none of the host's own agents: then these are there. Nothing listens at the address. */
+/** A config may leave no model, and none of the host's own agents: these are there anyway. Nothing listens at the address. */
 const content = {
+  enabled_providers: ["none"],
+  disabled_providers: [],
   provider: {
     none: {
       npm: "@ai-sdk/openai-compatible",
