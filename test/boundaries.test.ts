@@ -51,23 +51,64 @@ const ROOMS: Record<string, readonly string[]> = {
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))
 const roomOf = (path: string): string => path.split("/")[0] ?? ""
 
-function importsOf(file: string): { name: string; typeOnly: boolean }[] {
+interface Import {
+  readonly name: string
+  readonly when: "never" | "at once" | "later"
+}
+
+function importsOf(file: string): Import[] {
   const text = readFileSync(join(src, file), "utf8")
   const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^"'()]*?from\s+"([^"]+)"/gm)
   const dynamic = text.matchAll(/import\("([^"]+)"\)/g)
   return [
-    ...[...statements].map(([, type, name = ""]) => ({ name, typeOnly: type !== undefined })),
-    ...[...dynamic].map(([, name = ""]) => ({ name, typeOnly: false })),
+    ...[...statements].map(([, type, name = ""]) => ({ name, when: type ? ("never" as const) : ("at once" as const) })),
+    ...[...dynamic].map(([, name = ""]) => ({ name, when: "later" as const })),
   ]
 }
+
+const resolved = (file: string, name: string): string =>
+  name.startsWith(".") ? relative(src, join(src, dirname(file), name)) : name
+
+/** The packages and modules of Node that are loaded with these files. */
+function loadedWith(...entries: string[]): string[] {
+  const seen = new Set<string>()
+  const visit = (name: string) => {
+    if (seen.has(name)) return
+    seen.add(name)
+    if (files.includes(name))
+      for (const { name: next, when } of importsOf(name)) if (when === "at once") visit(resolved(name, next))
+  }
+  entries.forEach(visit)
+  return [...seen].filter((name) => !files.includes(name)).sort()
+}
+
+const packagesOf = (...entries: string[]): string[] =>
+  loadedWith(...entries).filter((name) => !name.startsWith("node:"))
+
+describe("what is loaded when", () => {
+  test("at the host's start no package, and of Node only what is there anyway or small", () =>
+    expect(loadedWith("index.ts")).toEqual(["node:fs/promises", "node:os", "node:path"]))
+
+  test("to look, no more than what reads a config", () => {
+    const calls = ["hosts/opencode-1/call.ts", "hosts/opencode-2/call.ts"]
+    const looks = ["actions/list.ts", "actions/inspect.ts"]
+    expect(packagesOf(...calls, ...looks)).toEqual(["fastest-levenshtein", "jsonc-parser"])
+  })
+
+  test("to change, `diff` as well; the lock's package only to write", () =>
+    expect(packagesOf("actions/change.ts")).toEqual(["diff", "fastest-levenshtein", "jsonc-parser"]))
+
+  test("`yaml` with the first head of a Markdown file", () =>
+    expect(packagesOf("files/yaml-tree.ts")).toEqual(["yaml"]))
+})
 
 describe("rooms", () => {
   test.each(files)("%s imports only what its room may", (file) => {
     const allowed = ROOMS[roomOf(file)]
     expect(allowed, "a room without a rule").toBeDefined()
     for (const { name } of importsOf(file)) {
-      const target = name.startsWith(".") ? roomOf(relative(src, join(src, dirname(file), name))) : name
-      expect(allowed, `${file} imports ${name}`).toContain(target)
+      const target = resolved(file, name)
+      expect(allowed, `${file} imports ${name}`).toContain(files.includes(target) ? roomOf(target) : target)
     }
   })
 
@@ -89,7 +130,7 @@ describe("rooms", () => {
   test("the plugin packages are imported for their types only", () => {
     const imports = files.flatMap(importsOf).filter(({ name }) => name.startsWith("@opencode"))
     expect(imports.length).toBeGreaterThan(0)
-    expect(imports.every(({ typeOnly }) => typeOnly)).toBe(true)
+    expect(imports.every(({ when }) => when === "never")).toBe(true)
   })
 
   test("no file touches the process or prints", () => {

@@ -4,8 +4,7 @@ import { compileRuleset, decide } from "../core/evaluate.ts"
 import { compileAll, firstOf } from "../core/outcome.ts"
 import { replaceRecords } from "../core/sidecar.ts"
 import { codeOf, isFileProblem, readConfigFile } from "../files/config-file.ts"
-import { pathKey } from "../files/locations.ts"
-import { LockUnavailable, withLock } from "../files/lock.ts"
+import { LockUnavailable, lockKey, withLock } from "../files/lock.ts"
 import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import {
@@ -38,7 +37,7 @@ export async function change(host: Host, request: Request): Promise<Outcome | Pr
   const needsPlan = goesByPlan && request.action !== "undo" && request.plan === undefined
   if (request.dryRun === true || needsPlan || host.options.writes === "operator")
     return rehearsed(host, request, needsPlan)
-  const key = pathKey(await realpath(host.configDirectory).catch(() => host.configDirectory))
+  const key = lockKey(await realpath(host.configDirectory).catch(() => host.configDirectory))
   const granted = new Set<string>()
   // A second round follows when the user had to be asked, which nobody waits for under the lock.
   for (let round = 0; round < 2; round++) {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import { dirname, join, parse, resolve } from "node:path"
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -15,9 +14,6 @@ export const defaultConfigDirectory = (env: Env, home: string): string =>
 
 export const cacheDirectory = (env: Env, home: string): string =>
   join(env.XDG_CACHE_HOME || join(home, ".cache"), "opencode")
-
-/** A name for one path that says nothing about it. */
-export const pathKey = (realPath: string): string => createHash("sha256").update(realPath).digest("hex").slice(0, 32)
 
 /** A directory and its parents up to `stop`, nearest first; up to the root where `stop` is no parent. */
 export function upwards(start: string, stop: string): string[] {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { mkdir, readdir, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
@@ -8,6 +9,9 @@ const WAIT_MS = 20_000
 const RETRY_MS = 25
 /** A holder that has not renewed its lock for this long is gone. */
 const STALE_MS = 10_000
+
+/** The key for one path, which says nothing about it. */
+export const lockKey = (realPath: string): string => createHash("sha256").update(realPath).digest("hex").slice(0, 32)
 
 /**
  * Runs `work` while no other call, in this process or another, changes the config behind `key`.

@@ -29,7 +29,7 @@ export async function readSkillFiles(path: string | null): Promise<SkillFiles> {
     const others = files.filter((file) => !/^skill\.md$/i.test(file)).sort()
     return {
       realPath: real,
-      flags: readSkillFlags(await readHead(real)),
+      flags: await readSkillFlags(await readHead(real)),
       supportingFiles: { count: others.length, first: others.slice(0, SHOWN) },
     }
   } catch {

@@ -33,7 +33,7 @@ export interface Judgement {
 export interface Judge {
   /** Where the id stands: a file whose path says another one need not be opened. */
   readonly idIn: "path" | "head"
-  judge(path: string, markdown: string): Judgement
+  judge(path: string, markdown: string): Promise<Judgement>
 }
 
 export interface SkillFile extends Judgement {
@@ -102,7 +102,7 @@ async function judgeFile(
   const text = await textOf(path)
   if (text === null) return { id: null, fault: "unreadable" }
   if (!called && !text.includes(wanted)) return null
-  const { id, fault } = judge(path, text)
+  const { id, fault } = await judge(path, text)
   return { id, fault: faultOfPlace(path, root) ?? fault }
 }
 

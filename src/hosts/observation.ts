@@ -3,7 +3,8 @@ import type { HostAgent, HostModel, HostSkill, Observation, Texts } from "../act
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
 import { isCatchAll, type Model } from "../core/predict.ts"
-import { configTextOf, documentOf, type Source } from "./sources.ts"
+import { configDocument, configTextOf, documentsOf } from "./documents.ts"
+import type { Source } from "./sources.ts"
 
 type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
 
@@ -15,18 +16,18 @@ export interface Layers {
   documents(texts: Texts): readonly LayerDocument[]
 }
 
-export function layersOf(
+export async function layersOf(
   directory: string,
   names: readonly string[],
   globals: readonly Source[],
   higher: readonly Source[],
-): Layers {
+): Promise<Layers> {
   const byName = new Map(globals.map((source) => [basename(source.file ?? ""), source]))
-  const above = higher.map(documentOf)
+  const above = await documentsOf(higher)
   const documents = (texts: Texts) => [
     ...names.flatMap((name) => {
       const source = withText(byName.get(name), texts.get(name), directory, name)
-      return source ? [documentOf(source)] : []
+      return source ? [configDocument(source)] : []
     }),
     ...above,
   ]

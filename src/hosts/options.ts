@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util"
 import { getNodeValue } from "jsonc-parser"
 import type { PluginOptions } from "../actions/ports.ts"
 import { member } from "../core/config-text.ts"
-import { configTextOf, type Source } from "./sources.ts"
+import { configTextOf } from "./documents.ts"
+import type { Source } from "./sources.ts"
 import { isRecord, text } from "./values.ts"
 
 /** How this plugin is named in a config, whatever the way it is installed. */

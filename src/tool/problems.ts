@@ -292,5 +292,5 @@ export const unsupportedHost = (): Problem => ({
 export const internal = (name: string): Problem => ({
   code: "internal",
   message: `an unexpected ${name} stopped the call; nothing more was changed`,
-  hint: "please report it with the call that led to it",
+  hint: "restart the host, whose plugin may have been updated; if it comes again, report it with the call that led to it",
 })

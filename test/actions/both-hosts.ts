@@ -196,7 +196,15 @@ const NOBODY = 65_534
  */
 export async function asUser<T>(work: () => Promise<T>, world?: string): Promise<T> {
   // What is imported on first use is read before the rights are gone.
-  await import("proper-lockfile")
+  await Promise.all([
+    import("../../src/hosts/opencode-1/call.ts"),
+    import("../../src/hosts/opencode-2/call.ts"),
+    import("../../src/actions/list.ts"),
+    import("../../src/actions/inspect.ts"),
+    import("../../src/actions/change.ts"),
+    import("../../src/files/yaml-tree.ts"),
+    import("proper-lockfile"),
+  ])
   const isRoot = process.geteuid?.() === 0
   if (isRoot) {
     if (world !== undefined) chownAll(world)

@@ -7,8 +7,8 @@ import { readDocument } from "../../src/core/document.ts"
 import { compileRuleset, decide, speaksOfSkills } from "../../src/core/evaluate.ts"
 import { attribute, modelOpenCode1 } from "../../src/core/predict.ts"
 import type { Effect, Rule } from "../../src/core/rule.ts"
+import { documentsOf } from "../../src/hosts/documents.ts"
 import { globalSources, higherSources } from "../../src/hosts/opencode-1/layers.ts"
-import { documentOf } from "../../src/hosts/sources.ts"
 import { inEnvironment } from "../hosts/environment.ts"
 import { debugAgent, type Env, hostAvailable } from "../hosts/opencode-1/host.ts"
 import { createSandbox, offlineConfigDir, type Sandbox } from "../hosts/opencode-1/sandbox.ts"
@@ -694,5 +694,5 @@ type Places = Parameters<typeof higherSources>[0]
 const foreseen = (env: Env, agent: string, places: Places) =>
   inEnvironment(env, async () => {
     const sources = [...(await globalSources(places.configDirectory)), ...(await higherSources(places))]
-    return modelOpenCode1(sources.map(documentOf), places.home).tail(agent)
+    return modelOpenCode1(await documentsOf(sources), places.home).tail(agent)
   })

@@ -37,39 +37,39 @@ describe("the switches of a skill", () => {
   describe.each(QUOTES)("%s", (_, quoted) => {
     it.each([...TRUE.map((word) => [word, true] as const), ...FALSE.map((word) => [word, false] as const)])(
       "%s is %s",
-      (word, value) => {
-        expect(flagsOf(`disable-model-invocation: ${quoted(word)}`)).toEqual({
+      async (word, value) => {
+        expect(await flagsOf(`disable-model-invocation: ${quoted(word)}`)).toEqual({
           disableModelInvocation: value,
           autoinvoke: null,
         })
-        expect(flagsOf(`metadata:\n  opencode/autoinvoke: ${quoted(word)}`)).toEqual({
+        expect(await flagsOf(`metadata:\n  opencode/autoinvoke: ${quoted(word)}`)).toEqual({
           disableModelInvocation: null,
           autoinvoke: value,
         })
-        expect(flagsOf(`metadata: {other: x, "opencode/autoinvoke": ${quoted(word).split(" #")[0]}}`).autoinvoke).toBe(
-          value,
-        )
+        const inline = `metadata: {other: x, "opencode/autoinvoke": ${quoted(word).split(" #")[0]}}`
+        expect((await flagsOf(inline)).autoinvoke).toBe(value)
       },
     )
   })
 
-  it.each(NEITHER)("%j says nothing", (word) => {
-    expect(flagsOf(`disable-model-invocation: ${word}`).disableModelInvocation).toBeNull()
-    expect(flagsOf(`metadata:\n  opencode/autoinvoke: ${word}`).autoinvoke).toBeNull()
+  it.each(NEITHER)("%j says nothing", async (word) => {
+    expect((await flagsOf(`disable-model-invocation: ${word}`)).disableModelInvocation).toBeNull()
+    expect((await flagsOf(`metadata:\n  opencode/autoinvoke: ${word}`)).autoinvoke).toBeNull()
   })
 
-  it("are looked for in their own place only", () => {
+  it("are looked for in their own place only", async () => {
     const nothing = { disableModelInvocation: null, autoinvoke: null }
-    expect(flagsOf("metadata:\n  disable-model-invocation: true")).toEqual(nothing)
-    expect(flagsOf("opencode/autoinvoke: false")).toEqual(nothing)
-    expect(flagsOf("Disable-Model-Invocation: true")).toEqual(nothing)
-    expect(flagsOf("metadata: true")).toEqual(nothing)
-    expect(readSkillFlags("disable-model-invocation: true\n")).toEqual(nothing)
-    expect(readSkillFlags("# Skill\n---\ndisable-model-invocation: true\n---\n")).toEqual(nothing)
+    expect(await flagsOf("metadata:\n  disable-model-invocation: true")).toEqual(nothing)
+    expect(await flagsOf("opencode/autoinvoke: false")).toEqual(nothing)
+    expect(await flagsOf("Disable-Model-Invocation: true")).toEqual(nothing)
+    expect(await flagsOf("metadata: true")).toEqual(nothing)
+    expect(await readSkillFlags("disable-model-invocation: true\n")).toEqual(nothing)
+    expect(await readSkillFlags("# Skill\n---\ndisable-model-invocation: true\n---\n")).toEqual(nothing)
   })
 
-  it("of two of the same name none counts: the host reads no such head (1.18.34)", () => {
-    expect(flagsOf("disable-model-invocation: true\ndisable-model-invocation: false").disableModelInvocation).toBeNull()
+  it("of two of the same name none counts: the host reads no such head (1.18.34)", async () => {
+    const flags = await flagsOf("disable-model-invocation: true\ndisable-model-invocation: false")
+    expect(flags.disableModelInvocation).toBeNull()
   })
 
   it.each<[string, string]>([
@@ -79,7 +79,9 @@ describe("the switches of a skill", () => {
     ["no body", "---\ndisable-model-invocation: yes\n---"],
     ["dashes in the body", "---\ndisable-model-invocation: yes\n---\nBody\n---\ndisable-model-invocation: no\n---\n"],
     ["dashes in a value", "---\ndescription: a --- b\ndisable-model-invocation: yes\n---\n"],
-  ])("in a file with %s", (_, markdown) => expect(readSkillFlags(markdown).disableModelInvocation).toBe(true))
+  ])("in a file with %s", async (_, markdown) =>
+    expect((await readSkillFlags(markdown)).disableModelInvocation).toBe(true),
+  )
 
   it.each([
     "",
@@ -97,23 +99,23 @@ describe("the switches of a skill", () => {
     `---\na: &a x\n${Array.from({ length: 30 }, (_, i) => `b${i}: [${"*a,".repeat(50)}]`).join("\n")}\n---\n`,
     "---\n? {a: b}\n: c\n---\n",
     "---\n__proto__: true\nconstructor: yes\n---\n",
-  ])("%j holds none, and nothing is thrown", (markdown) => {
-    expect(readSkillFlags(markdown)).toEqual({ disableModelInvocation: null, autoinvoke: null })
+  ])("%j holds none, and nothing is thrown", async (markdown) => {
+    expect(await readSkillFlags(markdown)).toEqual({ disableModelInvocation: null, autoinvoke: null })
   })
 
-  it("a merge key gives way to the keys beside it, before and after (1.18.34)", () => {
-    const flags = (map: string) =>
-      readSkillFlags(`---\nshared: &s\n  opencode/autoinvoke: false\nmetadata:\n${map}---\n`)
-    expect(flags("  <<: *s\n").autoinvoke).toBe(false)
-    expect(flags("  opencode/autoinvoke: true\n  <<: *s\n").autoinvoke).toBe(true)
-    expect(flags("  <<: *s\n  opencode/autoinvoke: true\n").autoinvoke).toBe(true)
+  it("a merge key gives way to the keys beside it, before and after (1.18.34)", async () => {
+    const autoinvoke = async (map: string) =>
+      (await readSkillFlags(`---\nshared: &s\n  opencode/autoinvoke: false\nmetadata:\n${map}---\n`)).autoinvoke
+    expect(await autoinvoke("  <<: *s\n")).toBe(false)
+    expect(await autoinvoke("  opencode/autoinvoke: true\n  <<: *s\n")).toBe(true)
+    expect(await autoinvoke("  <<: *s\n  opencode/autoinvoke: true\n")).toBe(true)
   })
 
-  it("a place is that of the whole file", () => {
-    const { node, position } = readFrontmatter("---\nname: pdf\npermission:\n  skill: deny\n---\n")
+  it("a place is that of the whole file", async () => {
+    const { node, position } = await readFrontmatter("---\nname: pdf\npermission:\n  skill: deny\n---\n")
     const permission = node?.children?.[1]
     expect(permission && position(permission.offset)).toEqual({ line: 3, column: 1 })
-    const crlf = readFrontmatter("---\r\nname: pdf\r\npermission: {}\r\n---\r\n")
+    const crlf = await readFrontmatter("---\r\nname: pdf\r\npermission: {}\r\n---\r\n")
     const second = crlf.node?.children?.[1]
     expect(second && crlf.position(second.offset)).toEqual({ line: 3, column: 1 })
   })

@@ -13,31 +13,14 @@ import {
 import { modelOpenCode1 } from "../../core/predict.ts"
 import { isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
+import { documentsOf } from "../documents.ts"
 import { layersOf, observation } from "../observation.ts"
-import { documentOf, type Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
-import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
+import { GLOBAL_NAMES, globalSources, higherSources, type Loaded, type Places } from "./layers.ts"
 import { judgeSkill, skillRoots } from "./skills.ts"
 
 /** `client._client.get` of the plugin input: the one way to every route, also under a server password (1.18.34). */
 export type Get = (url: string) => Promise<unknown>
-
-/**
- * What the host has loaded and will not read again before a restart. The global files are read once per process,
- * as the host reads them; the other layers once per instance.
- */
-export interface Loaded {
-  readonly globals: readonly Source[]
-  readonly higher: readonly Source[]
-}
-
-const globalsAtStart = new Map<string, Promise<Source[]>>()
-
-export async function loadedAtStart(places: Places): Promise<Loaded> {
-  const globals = globalsAtStart.get(places.configDirectory) ?? globalSources(places.configDirectory)
-  globalsAtStart.set(places.configDirectory, globals)
-  return { globals: await globals, higher: await higherSources(places) }
-}
 
 /** OpenCode 1 as one call of the tool sees it. */
 export function opencode1(given: {
@@ -77,9 +60,9 @@ export function opencode1(given: {
         agents: agents ?? [],
         skills,
         configJson: globals.some((source) => source.file?.endsWith("config.json")),
-        layers: layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
+        layers: await layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
         models: [(layers, action) => modelOpenCode1(layers, places.home, action)],
-        loaded: loaded.map(documentOf),
+        loaded: await documentsOf(loaded),
       })
     },
     userReach: (skill) => slashCommand(given.get, skill),

@@ -50,6 +50,23 @@ export async function higherSources(places: Places): Promise<Source[]> {
   return sources
 }
 
+/**
+ * What the host has loaded and will not read again before a restart. The global files are read once per process,
+ * as the host reads them; the other layers once per instance.
+ */
+export interface Loaded {
+  readonly globals: readonly Source[]
+  readonly higher: readonly Source[]
+}
+
+const globalsAtStart = new Map<string, Promise<Source[]>>()
+
+export async function loadedAtStart(places: Places): Promise<Loaded> {
+  const globals = globalsAtStart.get(places.configDirectory) ?? globalSources(places.configDirectory)
+  globalsAtStart.set(places.configDirectory, globals)
+  return { globals: await globals, higher: await higherSources(places) }
+}
+
 /** Every directory that configuration, agents and skills are read from. */
 export async function configDirectories(places: Places, parents: readonly string[]) {
   const found: { layer: "global" | "project" | "explicit"; directory: string }[] = [

@@ -1,17 +1,13 @@
 import { homedir } from "node:os"
-import { setTimeout as delay } from "node:timers/promises"
 import type { Hooks, Plugin } from "@opencode-ai/plugin"
-import type { Reply } from "../../actions/ports.ts"
-import { run } from "../../actions/run.ts"
+import { guarded } from "../../actions/answered.ts"
 import { defaultConfigDirectory } from "../../files/locations.ts"
 import { FIELD_NAMES, hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
-import { decodeOptions } from "../options.ts"
-import { isRecord, text } from "../values.ts"
-import { type Get, loadedAtStart, opencode1 } from "./host.ts"
-import type { Places } from "./layers.ts"
+import { isRecord } from "../values.ts"
+import type { Get } from "./host.ts"
+import { loadedAtStart, type Places } from "./layers.ts"
 
 type ToolDefinition = NonNullable<Hooks["tool"]>[string]
-type ToolContext = Parameters<ToolDefinition["execute"]>[1]
 
 /** The OpenCode 1 entry. Measured on 1.18.34: `client._client.get` reaches every route, `{data}` is what it says. */
 export const server: Plugin = async (input, options) => {
@@ -26,17 +22,11 @@ export const server: Plugin = async (input, options) => {
   }
   const loaded = await loadedAtStart(places)
   const execute: ToolDefinition["execute"] = async (args, context) => {
-    const health = await get("/global/health").catch(() => null)
-    const host = opencode1({
-      get,
-      places,
-      loaded,
-      version: isRecord(health) ? text(health.version) : null,
-      caller: { agent: context.agent, session: context.sessionID, signal: context.abort },
-      options: decodeOptions(options, [...loaded.globals, ...loaded.higher]),
-      ask: (resources) => askUser(context, resources),
+    const { text } = await guarded({ generation: "opencode-1", version: null }, args, async () => {
+      const { call } = await import("./call.ts")
+      return call({ get, places, loaded, options }, args, context)
     })
-    return (await run(host, args)).text
+    return text
   }
   return {
     tool: { [TOOL_NAME]: { description: TOOL_DESCRIPTION, args: plainArguments(), execute } },
@@ -46,22 +36,6 @@ export const server: Plugin = async (input, options) => {
       if (definition.toolID === TOOL_NAME && "jsonSchema" in output) output.jsonSchema = hostInputSchema
     },
   }
-}
-
-/** How long a user may think before the call comes back without an answer, in ms. */
-const ANSWER_MS = 120_000
-
-/** The host evaluates the caller's merged rules once more and shows its own dialogue; a refusal is thrown (1.18.34). */
-async function askUser(context: ToolContext, resources: readonly string[]): Promise<Reply> {
-  const done = new AbortController()
-  const patience = delay(ANSWER_MS, "unanswered" as const, { signal: done.signal }).catch(() => "unanswered" as const)
-  const asked = context.ask({ permission: TOOL_NAME, patterns: [...resources], always: [], metadata: {} }).then(
-    () => "allowed" as const,
-    () => "rejected" as const,
-  )
-  const reply = await Promise.race([asked, patience])
-  done.abort()
-  return reply
 }
 
 /** The host takes plain JSON Schemas where its types name zod's. */

@@ -3,7 +3,8 @@ import { member } from "../../core/config-text.ts"
 import { readFrontmatter } from "../../files/frontmatter.ts"
 import { upwards } from "../../files/locations.ts"
 import type { Judge, SkillRoot } from "../../files/skill-search.ts"
-import { existingRoots, type Source, skillPathsIn } from "../sources.ts"
+import { skillPathsIn } from "../documents.ts"
+import { existingRoots, type Source } from "../sources.ts"
 import { configDirectories, isTruthy, type Places } from "./layers.ts"
 
 /**
@@ -37,8 +38,8 @@ export async function skillRoots(places: Places, loaded: readonly Source[]): Pro
 /** The registry takes the frontmatter's `name`; without one, or with a wrong type, it passes over the file silently. */
 export const judgeSkill: Judge = {
   idIn: "head",
-  judge(_, markdown) {
-    const { node } = readFrontmatter(markdown)
+  async judge(_, markdown) {
+    const { node } = await readFrontmatter(markdown)
     const name: unknown = member(node, "name")?.value
     const description = member(node, "description")
     const fault = () => {

@@ -105,7 +105,7 @@ async function observeSettled(
   }
   for (;;) {
     const moment = await observeOnce(lists, configDirectory, directory)
-    const layers = layersOf(configDirectory, GLOBAL_NAMES, moment.globals, moment.higher)
+    const layers = await layersOf(configDirectory, GLOBAL_NAMES, moment.globals, moment.higher)
     const configJson = existsSync(join(configDirectory, "config.json"))
     const now = layers.documents(new Map())
     const seen = (loaded: readonly LayerDocument[] | null) =>

@@ -1,13 +1,11 @@
-import { run } from "../../actions/run.ts"
+import { guarded } from "../../actions/answered.ts"
 import { hostOutputSchema } from "../../tool/answer-schema.ts"
 import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
-import { decodeOptions } from "../options.ts"
 import { isRecord, text } from "../values.ts"
-import { type Lists, opencode2 } from "./host.ts"
-import { allSources } from "./layers.ts"
+import type { Lists } from "./host.ts"
 
 /** The part of the plugin context that is used. An OpenCode 1 process hands over another one, without these. */
-interface Context {
+export interface Context {
   readonly tool: { transform(change: (editor: { add(tool: object): void }) => void): unknown }
   readonly lists: Lists
   readonly options: unknown
@@ -36,23 +34,15 @@ export async function setup(given: unknown): Promise<void> {
   )
 }
 
-async function execute(context: Context, input: unknown, call: unknown) {
-  const caller = isRecord(call) ? call : {}
-  const signal = caller.signal
-  const place = await locationOf(context)
-  const sources = await allSources(place.directory)
-  const host = opencode2({
-    lists: context.lists,
-    ...place,
-    version: context.version,
-    caller: {
-      agent: text(caller.agent),
-      session: text(caller.sessionID),
-      ...(signal instanceof AbortSignal && { signal }),
+async function execute(context: Context, input: unknown, given: unknown) {
+  const { answer, text: shown } = await guarded(
+    { generation: "opencode-2", version: context.version },
+    input,
+    async () => {
+      const { call } = await import("./call.ts")
+      return call(context, input, given)
     },
-    options: decodeOptions(context.options, sources),
-  })
-  const { answer, text: shown } = await run(host, input)
+  )
   // A list with one text item works on every build; `output` needs the declared schema.
   return { output: answer, content: [{ type: "text", text: shown }] }
 }
@@ -70,17 +60,5 @@ function decodeContext(given: unknown): Context | null {
     options: given.options,
     location: given.location,
     version: isRecord(app) ? text(app.version) : null,
-  }
-}
-
-/** Both the context (2.0) and the lists (betas) name the directory, and the repository above it. */
-async function locationOf(context: Context): Promise<{ directory: string; worktree: string }> {
-  const list: unknown = await context.lists.agents().catch(() => null)
-  const location = isRecord(context.location) ? context.location : isRecord(list) ? list.location : null
-  const found = isRecord(location) ? location : {}
-  const project = isRecord(found.project) ? found.project : {}
-  return {
-    directory: text(found.directory) ?? process.cwd(),
-    worktree: text(project.directory) ?? "/",
   }
 }

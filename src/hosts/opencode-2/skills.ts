@@ -3,7 +3,8 @@ import { member } from "../../core/config-text.ts"
 import { readFrontmatter } from "../../files/frontmatter.ts"
 import { upwards } from "../../files/locations.ts"
 import type { Judge, SkillRoot } from "../../files/skill-search.ts"
-import { existingRoots, type Source, skillPathsIn } from "../sources.ts"
+import { skillPathsIn } from "../documents.ts"
+import { existingRoots, type Source } from "../sources.ts"
 
 /**
  * Where OpenCode 2 looks for skills, low to high (2.0 sources): `skills` of `.claude`, then of `.agents`, in the home
@@ -33,8 +34,8 @@ export const idFromPath = (path: string): string =>
 /** The id comes from the path; a head is not needed, but one that is there must be sound (2.0 sources). */
 export const judgeSkill: Judge = {
   idIn: "path",
-  judge(path, markdown) {
-    const { node } = readFrontmatter(markdown)
+  async judge(path, markdown) {
+    const { node } = await readFrontmatter(markdown)
     const [name, description] = [member(node, "name"), member(node, "description")]
     const fault = () => {
       if (!node && /^\uFEFF?---/.test(markdown)) return "bad_frontmatter"
