@@ -1,0 +1,43 @@
+import { execFile } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+
+const EMPTY = 'export default { id: "empty", server: async () => ({}), setup: async () => {} }\n'
+/** What a host does with a plugin at its start. */
+const START = `
+const { default: plugin } = await import(process.argv[1])
+await plugin.server({ client: {}, directory: process.cwd(), worktree: process.cwd() })`
+const TIMEOUT_MS = 30_000
+
+/**
+ * How much longer a process takes to start with the plugin than with an empty one: medians, the two in turns, without
+ * any config. `entry` is the built plugin's main file.
+ */
+export async function startup(entry: string, rounds = 25) {
+  const root = await mkdtemp(join(tmpdir(), "skill-management-startup-"))
+  try {
+    const empty = join(root, "empty.mjs")
+    await writeFile(empty, EMPTY)
+    const env = { HOME: root, PATH: process.env.PATH }
+    const timed = async (plugin: string) => {
+      const start = performance.now()
+      const options = { cwd: root, env, timeout: TIMEOUT_MS }
+      await promisify(execFile)(process.execPath, ["--input-type=module", "-e", START, plugin], options)
+      return performance.now() - start
+    }
+    const times = { ours: [] as number[], empty: [] as number[] }
+    for (const plugin of [empty, entry]) await timed(plugin)
+    for (let round = 0; round < rounds; round++) {
+      times.ours.push(await timed(entry))
+      times.empty.push(await timed(empty))
+    }
+    const [ours, theirs] = [median(times.ours), median(times.empty)]
+    return { differenceMs: ours - theirs, ratio: ours / theirs }
+  } finally {
+    await rm(root, { recursive: true, force: true })
+  }
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
