@@ -1,5 +1,6 @@
+import { PatternIndex } from "./pattern-index.ts"
 import type { Effect, Rule } from "./rule.ts"
-import { compilePattern, isLiteral, type Matcher, slashed } from "./wildcard.ts"
+import { compilePattern, type Matcher } from "./wildcard.ts"
 
 /** What the host does with one skill for one agent, and the rule that says so. */
 export interface Decision {
@@ -8,15 +9,15 @@ export interface Decision {
   readonly rule: number | null
 }
 
-/** An agent's rules, with the ones that can speak about one action's resources compiled, once for all of these. */
+/** An agent's rules, with the ones that can speak about one action's resources. */
 export interface Ruleset<R extends Rule = Rule> {
   readonly rules: readonly R[]
   /** The rules whose action pattern covers the action, in order. */
   readonly relevant: readonly Candidate[]
-  /** Those of them that name one resource: the last one for each. */
-  readonly literals: ReadonlyMap<string, number>
-  /** The others, the last one first. */
-  readonly patterns: readonly Candidate[]
+  /** The patterns of all rulesets that were compiled together: each meets a value once, whoever asks. */
+  readonly patterns: PatternIndex
+  /** The last rule of this ruleset with each of the patterns that it uses. */
+  readonly last: ReadonlyMap<Matcher, number>
 }
 
 interface Candidate {
@@ -26,33 +27,33 @@ interface Candidate {
 
 /** True when a rule's action pattern covers the action. */
 export const speaksOf = (rule: Rule, action: string): boolean =>
-  rule.action === action || matcher(rule.action).matches(action)
+  rule.action === action || compilePattern(rule.action).matches(action)
 
 export const speaksOfSkills = (rule: Rule): boolean => speaksOf(rule, "skill")
 
-/** Compiles the rules for the resources of one action; skills, unless another one is named. */
-export function compileRuleset<R extends Rule>(rules: readonly R[], action = "skill"): Ruleset<R> {
+/**
+ * Compiles the rules for the resources of one action; skills, unless another one is named. Rulesets that are to be asked
+ * about the same resources share their `patterns`.
+ */
+export function compileRuleset<R extends Rule>(
+  rules: readonly R[],
+  action = "skill",
+  patterns = new PatternIndex(),
+): Ruleset<R> {
   const relevant = rules.flatMap((rule, index) =>
-    speaksOf(rule, action) ? [{ index, resource: matcher(rule.resource) }] : [],
+    speaksOf(rule, action) ? [{ index, resource: patterns.add(rule.resource) }] : [],
   )
-  const literal = ({ resource }: Candidate): boolean => isLiteral(resource.pattern)
-  return {
-    rules,
-    relevant,
-    literals: new Map(relevant.filter(literal).map(({ index, resource }) => [slashed(resource.pattern), index])),
-    patterns: relevant.filter((rule) => !literal(rule)).toReversed(),
-  }
+  return { rules, relevant, patterns, last: new Map(relevant.map(({ index, resource }) => [resource, index])) }
 }
 
 /**
  * The effect of the last rule whose action and resource patterns both match; nothing matches: `ask`.
  * Measured on OpenCode 1.18.34 and on OpenCode 2.
  */
-export function decide(ruleset: Ruleset, skill: string): Decision {
-  const named = ruleset.literals.get(slashed(skill)) ?? -1
-  const covering = ruleset.patterns.find(({ index, resource }) => index < named || resource.matches(skill))
-  const rule = Math.max(named, covering?.index ?? -1)
-  return rule < 0 ? { effect: "ask", rule: null } : { effect: effectAt(ruleset, rule), rule }
+export function decide({ rules, patterns, last }: Ruleset, skill: string): Decision {
+  const index = patterns.matching(skill).reduce((highest, pattern) => Math.max(highest, last.get(pattern) ?? -1), -1)
+  const rule = rules[index]
+  return rule ? { effect: rule.effect, rule: index } : { effect: "ask", rule: null }
 }
 
 /** Indexes of all rules that match, in order; the last one decides. */
@@ -62,24 +63,5 @@ export const trace = (ruleset: Ruleset, skill: string): readonly number[] =>
 /** Both hosts take the `skill` tool from an agent whose last rule for it is the pattern `*` with `deny`. */
 export function hasSkillTool(ruleset: Ruleset): boolean {
   const last = ruleset.relevant.at(-1)
-  return !(last && last.resource.pattern === "*" && effectAt(ruleset, last.index) === "deny")
-}
-
-function effectAt(ruleset: Ruleset, index: number): Effect {
-  const rule = ruleset.rules[index]
-  if (!rule) throw new Error("a compiled rule points outside its ruleset")
-  return rule.effect
-}
-
-/** Agents share most of their rules, so compiled patterns are shared too. */
-const matchers = new Map<string, Matcher>()
-const MATCHERS_KEPT = 10_000
-
-function matcher(pattern: string): Matcher {
-  const known = matchers.get(pattern)
-  if (known) return known
-  if (matchers.size >= MATCHERS_KEPT) matchers.clear()
-  const compiled = compilePattern(pattern)
-  matchers.set(pattern, compiled)
-  return compiled
+  return !(last && last.resource.pattern === "*" && ruleset.rules[last.index]?.effect === "deny")
 }

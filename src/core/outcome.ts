@@ -1,4 +1,5 @@
 import { compileRuleset, decide, type Ruleset } from "./evaluate.ts"
+import { PatternIndex } from "./pattern-index.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
 import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
 import { idsOf, type PlannedAgent, type Wish, type World } from "./world.ts"
@@ -30,11 +31,19 @@ export interface SideEffect {
 }
 
 /** Agents without a prediction are left out. */
-export const compileAll = (models: readonly ReadonlyMap<string, Located | null>[]): Readings =>
-  models.map(
+export function compileAll(models: readonly ReadonlyMap<string, Located | null>[]): Readings {
+  const patterns = new PatternIndex()
+  const compiled = (rules: Located | null) => (rules ? compileRuleset(rules, "skill", patterns) : null)
+  return models.map(
     (rulesets) =>
-      new Map([...rulesets].flatMap(([agent, rules]) => (rules ? [[agent, compileRuleset(rules)] as const] : []))),
+      new Map(
+        [...rulesets].flatMap(([agent, rules]) => {
+          const ruleset = compiled(rules)
+          return ruleset ? [[agent, ruleset] as const] : []
+        }),
+      ),
   )
+}
 
 /** The rulesets of the model that is spoken of in answers. */
 export function firstOf(readings: Readings): Rulesets {

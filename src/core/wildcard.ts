@@ -18,6 +18,15 @@ export function compilePattern(pattern: string): Matcher {
 /** True when a pattern can only mean the one value that it spells. */
 export const isLiteral = (pattern: string): boolean => !hasWildcard(pattern)
 
+/** What every value that a pattern matches starts and ends with, once `\\` is written as `/`. */
+export function literalEnds(pattern: string): { readonly start: string; readonly end: string } {
+  const canonical = slashed(pattern)
+  // A final ` *` may be missing from the value, blank and all.
+  const bare = canonical.endsWith(" *") ? canonical.slice(0, -2) : canonical
+  const [start = "", ...others] = bare.split(/[*?]/)
+  return { start, end: bare === canonical ? (others.at(-1) ?? start) : "" }
+}
+
 const hasWildcard = (pattern: string): boolean => pattern.includes("*") || pattern.includes("?")
 
 /** Both hosts take `\\` for `/`, in patterns and in values. */

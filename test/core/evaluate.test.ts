@@ -1,6 +1,7 @@
 import fc from "fast-check"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { compileRuleset, decide, hasSkillTool, speaksOfSkills, trace } from "../../src/core/evaluate.ts"
+import { PatternIndex } from "../../src/core/pattern-index.ts"
 import type { Rule } from "../../src/core/rule.ts"
 import { type NaiveRule, naiveEffect, naiveTrace } from "./reference.ts"
 
@@ -127,6 +128,64 @@ test("compileRuleset: keeps the rules as they are and picks those that can speak
     [2, "pdf"],
     [3, "x"],
   ])
+})
+
+describe("rulesets that are compiled together", () => {
+  const together = (...sets: (readonly NaiveRule[])[]) => {
+    const patterns = new PatternIndex()
+    return sets.map((set) => compileRuleset(rules(...set), "skill", patterns))
+  }
+
+  test("decide each by its own rules, as the naive reference does", () => {
+    const unit = fc.constantFrom("a", "b", "/", "\\", "*", "?", " ")
+    const text = fc.array(unit, { maxLength: 5 }).map((parts) => parts.join(""))
+    const rule = fc.tuple(fc.constantFrom("skill", "*", "bash"), text, fc.constantFrom("allow", "ask", "deny"))
+    const sets = fc.array(fc.array(rule, { maxLength: 8 }), { maxLength: 4 })
+    fc.assert(
+      fc.property(sets, fc.array(text, { maxLength: 4 }), (given, ids) => {
+        const compiled = together(...(given as NaiveRule[][]))
+        for (const [i, set] of compiled.entries())
+          for (const id of ids) expect(decide(set, id).effect).toBe(naiveEffect((given[i] ?? []) as NaiveRule[], id))
+      }),
+      { numRuns: 3_000, seed: 15 },
+    )
+  })
+
+  test("meet a pattern once for each skill, whoever uses it, and only where the skill starts and ends like it", () => {
+    const shared: NaiveRule[] = ["pdf-*", "*-forms", "pdf*s", "docx", "*"].map((name) => ["skill", name, "deny"])
+    const sets = together(
+      ...Array.from({ length: 25 }, (_, i) => [...shared, ["skill", `own-${i}*`, "allow"] as const]),
+    )
+    const met = new Map<string, number>()
+    for (const { relevant } of sets)
+      for (const { resource } of relevant) {
+        if (met.has(resource.pattern)) continue
+        met.set(resource.pattern, 0)
+        const { matches } = resource
+        Object.assign(resource, {
+          matches: (value: string) => {
+            met.set(resource.pattern, (met.get(resource.pattern) ?? 0) + 1)
+            return matches(value)
+          },
+        })
+      }
+    for (const set of sets) for (const id of ["pdf-forms", "own-7-x"]) decide(set, id)
+    expect(Object.fromEntries([...met].filter(([, times]) => times > 0))).toEqual({
+      "pdf-*": 1,
+      "*-forms": 1,
+      "pdf*s": 1,
+      "*": 2,
+      "own-7*": 1,
+    })
+  })
+
+  test("build no regular expression", () => {
+    const build = vi.spyOn(globalThis, "RegExp")
+    const [set] = together([["s*", "p?f*x", "deny"]])
+    expect(set && decide(set, "pdf-x").effect).toBe("deny")
+    expect(build).not.toHaveBeenCalled()
+    build.mockRestore()
+  })
 })
 
 test.each([
