@@ -63,7 +63,9 @@ function notInTheRules({ request, draft, caller, scene, targets }: Rehearsal): N
   const found = waits ? [notice("restart_pending")] : []
   if (request.action !== "enable") return found
   for (const reason of ["no_description", "autoinvoke_off"] as const) {
-    const hidden = skills.filter((skill) => unlistedReason(after, hasSkillTool(after), skill) === reason)
+    const hidden = skills.filter(
+      (skill) => unlistedReason(stateIn(after, skill), hasSkillTool(after), skill) === reason,
+    )
     const named = hidden.flatMap(({ id }) => id ?? []).slice(0, MAX_NAMES)
     if (named.length > 0) found.push(notice("still_unlisted", { reason, ids: named }))
   }

@@ -1,10 +1,10 @@
-import { decide, hasSkillTool } from "../core/evaluate.ts"
+import { decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
 import type { AgentOutcome } from "../core/outcome.ts"
 import { isWider } from "../core/rule.ts"
 import type { ChangeBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { HostSkill } from "./ports.ts"
-import { tokensOf } from "./world.ts"
+import { stateIn, tokensOf } from "./world.ts"
 
 type Impact = ChangeBody["impact"][number]
 
@@ -55,7 +55,14 @@ export const tokensSaved = (outcomes: readonly AgentOutcome[], skills: readonly 
   Object.fromEntries(
     outcomes
       .slice(0, most)
-      .map(({ agent, before, after }) => [agent.id, tokensOf(after, skills) - tokensOf(before, skills)]),
+      .map(({ agent, before, after }) => [agent.id, promptOf(after, skills) - promptOf(before, skills)]),
+  )
+
+const promptOf = (ruleset: Ruleset, skills: readonly HostSkill[]): number =>
+  tokensOf(
+    skills.map((skill) => stateIn(ruleset, skill)),
+    hasSkillTool(ruleset),
+    skills,
   )
 
 /** Whether the agent has the `skill` tool afterwards, when that changes. */

@@ -13,7 +13,7 @@ import { duplicatesOf, explainMissing } from "./namesakes.ts"
 import type { Host, HostSkill } from "./ports.ts"
 import { modelReach } from "./reach.ts"
 import { readSidecar } from "./records.ts"
-import { rowOf } from "./rows.ts"
+import { rowsOf } from "./rows.ts"
 import { conclusionOf } from "./wording.ts"
 import { type Agent, ignoredRule, lookAround, type Scene, stateOf, unlistedReason } from "./world.ts"
 
@@ -32,7 +32,7 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
   const { caller } = scene
   if (!caller || skill.id === null) return registryUnavailable()
   const id = skill.id
-  const row = rowOf(scene, skill)
+  const row = rowsOf(scene)(skill)
   const long = bytesOf(render({ description: row.description })) > MAX_DESCRIPTION
   const files = await readSkillFiles(skill.path)
   const record = (await readSidecar(host)).records.findLast(
@@ -45,8 +45,8 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
     agent: caller.id,
     decision,
     matching: trace(caller.now, id).flatMap((index) => caller.now.rules[index] ?? []),
-    unlisted: unlistedReason(caller.now, caller.skillTool, skill),
-    pending: row.pending === undefined || !caller.next ? null : decide(caller.next, id).effect,
+    unlisted: row.unlisted ?? null,
+    pending: row.pending === undefined || !scene.next ? null : decide(scene.next, id).effect,
     ignored: ignoredRule(scene, caller.id, id, decision.effect),
     home: host.home,
   })
@@ -107,7 +107,7 @@ function views(scene: Scene, caller: Agent, skill: HostSkill, id: string, share:
   const view = (agent: Agent) => {
     const { effect, rule } = decide(agent.now, id)
     const deciding = rule === null ? undefined : agent.now.rules[rule]
-    const unlisted = unlistedReason(agent.now, agent.skillTool, skill)
+    const unlisted = unlistedReason(stateOf(effect), agent.skillTool, skill)
     return {
       id: agent.id,
       hidden: agent.hidden,

@@ -1,4 +1,5 @@
 import { member } from "../core/config-text.ts"
+import type { Ruleset } from "../core/evaluate.ts"
 import { compareSidecar } from "../core/sidecar.ts"
 import { isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { unfinishedChanges } from "../files/journal.ts"
@@ -12,10 +13,10 @@ import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool
 import { modelDiffers } from "./differing.ts"
 import { keeps } from "./filter.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
-import { byId, fillPage, keyOf, type Page, resume } from "./page.ts"
+import { fillPage, inOrder, keyOf, type Page, resume } from "./page.ts"
 import type { Host } from "./ports.ts"
 import { globalSkillRules, readSidecar } from "./records.ts"
-import { type FullRow, rowOf } from "./rows.ts"
+import { type FullRow, rowsOf } from "./rows.ts"
 import { lookAround, type Scene, stateIn, tokensOf } from "./world.ts"
 
 const MAX_CHANGES = 10
@@ -26,7 +27,7 @@ const MAX_CONSISTENCY = 20
 export async function list(host: Host, request: Request, given: readonly Notice[]): Promise<Outcome | Problem> {
   const scene = await lookAround(host, request.agent)
   if (isProblem(scene)) return scene
-  const all = scene.skills.map((skill) => rowOf(scene, skill)).sort(byId)
+  const all = inOrder(scene.skills.map(rowsOf(scene)))
   const filtered = all.filter(keeps(request))
   const filter = JSON.stringify([request.match, request.where, request.query, request.agent])
   const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)
@@ -64,8 +65,9 @@ export async function list(host: Host, request: Request, given: readonly Notice[
 
 function summaryOf(scene: Scene, rows: readonly FullRow[]): (share: number) => ListBody["summary"] {
   const count = (state: string) => rows.filter((row) => row.state === state).length
-  const agents = scene.agents.map((agent) => {
-    const states = scene.skills.map((skill) => stateIn(agent.now, skill))
+  const statesIn = (ruleset: Ruleset | null) => scene.skills.map((skill) => stateIn(ruleset, skill))
+  const seen = scene.agents.map((agent) => ({ agent, states: statesIn(agent.now) }))
+  const agents = seen.map(({ agent, states }) => {
     const of = (state: string) => states.filter((other) => other === state).length
     return {
       id: agent.id,
@@ -74,27 +76,21 @@ function summaryOf(scene: Scene, rows: readonly FullRow[]): (share: number) => L
       available: of("available"),
       ask: of("ask"),
       disabled: of("disabled"),
-      tokens: tokensOf(agent.now, scene.skills),
+      tokens: tokensOf(states, agent.skillTool, scene.skills),
     }
   })
+  const own = statesIn(scene.caller?.now ?? null)
+  const others = seen.filter(({ agent }) => !agent.hidden && agent !== scene.caller)
   const counts = {
     total: rows.length,
     available: count("available"),
     disabled: count("disabled"),
     ask: count("ask"),
-    diverged: scene.skills.filter((skill) => diverges(scene, skill)).length,
+    diverged: own.filter((state, i) => others.some(({ states }) => states[i] !== state)).length,
     derivedIds: scene.skills.filter((skill) => skill.idFrom === "path").length,
   }
   return (share) => ({ ...counts, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) })
 }
-
-const diverges = (scene: Scene, skill: Scene["skills"][number]): boolean =>
-  scene.agents.some(
-    (agent) =>
-      !agent.hidden &&
-      agent !== scene.caller &&
-      stateIn(agent.now, skill) !== stateIn(scene.caller?.now ?? null, skill),
-  )
 
 type Details = Pick<ListBody, "config" | "sidecar" | "consistency">
 
@@ -134,7 +130,7 @@ async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<
   if (unfinished.length > 0)
     notices.push(notice("unfinished_change", { changes: unfinished.slice(-MAX_CHANGES).map(({ change }) => change) }))
   if (rows.some((row) => row.pending !== undefined)) notices.push(notice("restart_pending"))
-  if (scene.caller && !scene.caller.next) notices.push(...modelDiffers(scene, [scene.caller]))
+  if (scene.caller && !scene.next) notices.push(...modelDiffers(scene, [scene.caller]))
   const holders = [...new Set(globalSkillRules(scene.observation).map((rule) => rule.file))]
   if (holders.length > 1) notices.push(notice("both_files", { files: holders }))
   return notices

@@ -13,7 +13,11 @@ export type Page = (rows: readonly Row[], share: number) => Outcome
 
 /** Skills without an id come last, by path. */
 export const keyOf = (row: FullRow): string => (row.id === null ? `1${row.path ?? ""}` : `0${row.id}`)
-export const byId = (a: FullRow, b: FullRow): number => compareIds(keyOf(a), keyOf(b))
+export const inOrder = (rows: readonly FullRow[]): FullRow[] =>
+  rows
+    .map((row) => ({ row, key: keyOf(row) }))
+    .sort((a, b) => compareIds(a.key, b.key))
+    .map(({ row }) => row)
 
 /** The first row behind the one that a cursor names, or behind its place if it is gone; null for a foreign cursor. */
 export function resume(cursor: string, filter: string, rows: readonly FullRow[]): number | null {

@@ -1,4 +1,5 @@
 import { compileRuleset, decide, hasSkillTool, type Ruleset, trace } from "../core/evaluate.ts"
+import { PatternIndex } from "../core/pattern-index.ts"
 import { type Attributed, attributeAgent, isCatchAll, predictRules } from "../core/predict.ts"
 import type { Effect, LocatedRule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
@@ -17,8 +18,6 @@ export interface Agent {
   readonly attributed: Attributed
   /** What the running host enforces. */
   readonly now: Ruleset<LocatedRule>
-  /** The same after the next load of the files; null where it cannot be foreseen. A broken file has no next load. */
-  readonly next: Ruleset<LocatedRule> | null
   readonly skillTool: boolean
 }
 
@@ -30,6 +29,8 @@ export interface Scene {
   readonly skills: readonly HostSkill[]
   /** The agent through whose eyes the call looks; null when the host knows no agent at all. */
   readonly caller: Agent | null
+  /** The caller's rules after the next load of the files; null where they cannot be foreseen. */
+  readonly next: Ruleset<LocatedRule> | null
   readonly verified: boolean
   readonly notices: readonly Notice[]
 }
@@ -38,12 +39,10 @@ export interface Scene {
 export async function lookAround(host: Host, wanted?: string): Promise<Scene | Problem> {
   const seen = await host.observe()
   const { loaded } = seen.model
-  const next = seen.model.next(new Map())
-  const unparsable = [...seen.globals.values()].some((text) => text?.error)
+  const patterns = new PatternIndex()
   const agents = seen.agents.map((agent): Agent => {
     const attributed = attributeAgent(agent.rules, agent.id, agent.native, loaded)
-    const now = compileRuleset(attributed.rules)
-    const future = predictRules(agent.rules, agent.id, agent.native, loaded, next)
+    const now = compileRuleset(attributed.rules, "skill", patterns)
     return {
       id: agent.id,
       mode: agent.mode,
@@ -51,13 +50,20 @@ export async function lookAround(host: Host, wanted?: string): Promise<Scene | P
       host: agent,
       attributed,
       now,
-      next: unparsable ? now : future && compileRuleset(future),
       skillTool: hasSkillTool(now),
     }
   })
   const found = findCaller(agents, host.caller.agent, wanted)
   if (isProblem(found)) return found
-  return { host, observation: seen, agents, skills: seen.skills, ...found }
+  return { host, observation: seen, agents, skills: seen.skills, ...found, next: nextOf(seen, found.caller) }
+}
+
+/** A broken file has no next load. */
+function nextOf({ globals, model }: Observation, caller: Agent | null): Ruleset<LocatedRule> | null {
+  if (!caller || [...globals.values()].some((text) => text?.error)) return caller?.now ?? null
+  const { rules, id, native } = caller.host
+  const future = predictRules(rules, id, native, model.loaded, model.next(new Map()))
+  return future && compileRuleset(future, "skill", caller.now.patterns)
 }
 
 function findCaller(agents: readonly Agent[], named: string | null, wanted: string | undefined) {
@@ -114,9 +120,9 @@ export const stateIn = (ruleset: Ruleset | null, skill: HostSkill): State =>
   ruleset === null || skill.id === null ? "unknown" : stateOf(decide(ruleset, skill.id).effect)
 
 /** Why the model is not told of a skill; null when it is. Order: the strongest reason first. */
-export function unlistedReason(ruleset: Ruleset, skillTool: boolean, skill: HostSkill): Unlisted | null {
+export function unlistedReason(state: State, skillTool: boolean, skill: HostSkill): Unlisted | null {
   if (!skillTool) return "no_skill_tool"
-  if (skill.id !== null && decide(ruleset, skill.id).effect === "deny") return "denied"
+  if (state === "disabled") return "denied"
   if (skill.description === null) return "no_description"
   return skill.autoinvoke === false ? "autoinvoke_off" : null
 }
@@ -124,16 +130,25 @@ export function unlistedReason(ruleset: Ruleset, skillTool: boolean, skill: Host
 /** Characters of a prompt that make about one token in English text; see docs/reference/hosts.md. */
 const CHARACTERS_PER_TOKEN = 4
 
+const entries = new WeakMap<HostSkill, number>()
+
 /** What the prompt pays for a listed skill: its entry as OpenCode 1.18.34 prints it, in estimated tokens. */
 export function promptTokens(skill: HostSkill): number {
+  const tokens = entries.get(skill) ?? estimate(skill)
+  entries.set(skill, tokens)
+  return tokens
+}
+
+function estimate(skill: HostSkill): number {
   const entry =
     `  <skill>\n    <name>${skill.name ?? skill.id ?? ""}</name>\n    <description>${skill.description ?? ""}</description>\n` +
     `    <location>${skill.location ?? ""}</location>\n  </skill>\n`
   return Math.ceil(entry.length / CHARACTERS_PER_TOKEN)
 }
 
-/** What one agent's prompt pays for all the skills that it lists. */
-export const tokensOf = (ruleset: Ruleset, skills: readonly HostSkill[]): number => {
-  const tool = hasSkillTool(ruleset)
-  return skills.reduce((sum, skill) => sum + (unlistedReason(ruleset, tool, skill) ? 0 : promptTokens(skill)), 0)
-}
+/** What one agent's prompt pays for all the skills that it lists. `states` are the agent's, in the skills' order. */
+export const tokensOf = (states: readonly State[], skillTool: boolean, skills: readonly HostSkill[]): number =>
+  skills.reduce(
+    (sum, skill, i) => sum + (unlistedReason(states[i] ?? "unknown", skillTool, skill) ? 0 : promptTokens(skill)),
+    0,
+  )
