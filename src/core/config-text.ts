@@ -35,8 +35,11 @@ export function readConfigText(raw: string, substitute: Substitute | null): Conf
     : { text: raw, missing: null, rawOffset: (at: number) => at, isReplaced: () => false }
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
-  const starts = lineStarts(raw)
-  const position = (offset: number) => positionIn(starts, expanded.rawOffset(offset))
+  let starts: readonly number[] | undefined
+  const position = (offset: number) => {
+    starts ??= lineStarts(raw)
+    return positionIn(starts, expanded.rawOffset(offset))
+  }
   const { missing } = expanded
   const fault = missing
     ? { ...positionAt(raw, missing.rawOffset), reason: "FileReferenceMissing" }
@@ -90,7 +93,25 @@ interface Fault {
   readonly reason: string
 }
 
-function parse(text: string): { tree: Node | undefined; fault: Fault | null } {
+interface Parsed {
+  readonly tree: Node | undefined
+  readonly fault: Fault | null
+}
+
+/** The texts of one call come back again and again: the file's own, and the edited one. A tree goes when memory is short. */
+const recent = new Map<string, WeakRef<Parsed>>()
+const RECENT = 4
+
+function parse(text: string): Parsed {
+  const known = recent.get(text)?.deref()
+  recent.delete(text)
+  const parsed = known ?? parseAnew(text)
+  recent.set(text, new WeakRef(parsed))
+  for (const oldest of recent.keys()) if (recent.size > RECENT) recent.delete(oldest)
+  return parsed
+}
+
+function parseAnew(text: string): Parsed {
   const errors: ParseError[] = []
   // The parser takes a byte order mark for a token; a blank of the same width keeps every offset.
   const tree = parseTree(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true })

@@ -14,7 +14,7 @@ export function inverseOf(before: string | null, after: string | null): Inverse 
   let start = 0
   while (start < most && before[start] === after[start]) start++
   let end = 0
-  while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end++
+  while (end < most - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++
   const run = (text: string, around: number) =>
     text.slice(Math.max(0, start - around), text.length - Math.max(0, end - around))
   let around = 0

@@ -27,14 +27,24 @@ export const configTextOf = (source: Pick<Source, "text" | "directory">): Config
 export const documentsOf = (sources: readonly Source[]): Promise<LayerDocument[]> =>
   Promise.all(sources.map(documentOf))
 
+/** What a source says is worked out once for each time that it was read. */
+const known = new WeakMap<Source, LayerDocument>()
+
 async function documentOf(source: Source): Promise<LayerDocument> {
   if (source.form === "config") return configDocument(source)
-  if (source.form === "permission") return bareDocument(source)
-  return markdownDocument(source, source.form)
+  const document = known.get(source) ?? (await otherDocument(source, source.form))
+  known.set(source, document)
+  return document
 }
 
-export const configDocument = (source: Source): LayerDocument =>
-  readDocument(configTextOf(source), source.layer, source.file)
+export function configDocument(source: Source): LayerDocument {
+  const document = known.get(source) ?? readDocument(configTextOf(source), source.layer, source.file)
+  known.set(source, document)
+  return document
+}
+
+const otherDocument = async (source: Source, form: "permission" | MarkdownAgent): Promise<LayerDocument> =>
+  form === "permission" ? bareDocument(source) : markdownDocument(source, form)
 
 /** `$OPENCODE_PERMISSION`: strict JSON, an object, no references; anything else counts for nothing (1.18.34). */
 function bareDocument(source: Source): LayerDocument {

@@ -25,15 +25,15 @@ export function excerptDiff(name: string, before: string | null, after: string |
     undefined,
     { context: 3 },
   )
-  const old = maskLines(before ?? "")
-  const fresh = maskLines(after ?? "")
+  const old = maskedLines(before ?? "")
+  const fresh = maskedLines(after ?? "")
   let masked = false
   const lines = patch.hunks.flatMap((hunk) => {
     let [oldLine, newLine] = [hunk.oldStart - 1, hunk.newStart - 1]
     const body = hunk.lines.flatMap((line) => {
       const sign = line[0] ?? " "
       if (sign === "\\") return [line]
-      const shown = (sign === "+" ? fresh[newLine] : old[oldLine]) ?? ""
+      const shown = sign === "+" ? fresh(newLine) : old(oldLine)
       if (sign !== "+") oldLine++
       if (sign !== "-") newLine++
       if (shown.includes(MASK) && !line.includes(MASK)) masked = true
@@ -45,15 +45,15 @@ export function excerptDiff(name: string, before: string | null, after: string |
   return { diff: [...head, ...lines].join("\n"), masked, lines: head.length + lines.length }
 }
 
-/** The lines of a text with everything outside its permission sections masked. */
-function maskLines(text: string): string[] {
+/** A text's lines, counted from 0, with everything outside its permission sections masked. */
+function maskedLines(text: string): (at: number) => string {
   const visible = visibleRanges(text)
-  let offset = 0
-  return text.split("\n").map((line) => {
-    const start = offset
-    offset += line.length + 1
-    return maskLine(line.replace(/\r$/, ""), start, visible)
-  })
+  const lines = text.split("\n")
+  let [line, start] = [0, 0]
+  return (at) => {
+    for (; line < at; line++) start += (lines[line]?.length ?? 0) + 1
+    return maskLine((lines[at] ?? "").replace(/\r$/, ""), start, visible)
+  }
 }
 
 type Range = readonly [from: number, to: number]
