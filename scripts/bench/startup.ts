@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { sideBySide } from "./side-by-side.ts"
 
 const EMPTY = 'export default { id: "empty", server: async () => ({}), setup: async () => {} }\n'
 /** What a host does with a plugin at its start. */
@@ -21,23 +22,17 @@ export async function startup(entry: string, rounds = 25) {
     const empty = join(root, "empty.mjs")
     await writeFile(empty, EMPTY)
     const env = { HOME: root, PATH: process.env.PATH }
-    const timed = async (plugin: string) => {
-      const start = performance.now()
+    const start = (plugin: string) => {
       const options = { cwd: root, env, timeout: TIMEOUT_MS }
-      await promisify(execFile)(process.execPath, ["--input-type=module", "-e", START, plugin], options)
-      return performance.now() - start
+      return promisify(execFile)(process.execPath, ["--input-type=module", "-e", START, plugin], options)
     }
-    const times = { ours: [] as number[], empty: [] as number[] }
-    for (const plugin of [empty, entry]) await timed(plugin)
-    for (let round = 0; round < rounds; round++) {
-      times.ours.push(await timed(entry))
-      times.empty.push(await timed(empty))
-    }
-    const [ours, theirs] = [median(times.ours), median(times.empty)]
+    const { ours, theirs } = await sideBySide(
+      rounds,
+      () => start(entry),
+      () => start(empty),
+    )
     return { differenceMs: ours - theirs, ratio: ours / theirs }
   } finally {
     await rm(root, { recursive: true, force: true })
   }
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
