@@ -10,7 +10,7 @@ export type FullRow = Required<Omit<Row, "unlisted" | "pending" | "truncated">> 
 
 export function rowsOf(scene: Scene): (skill: HostSkill) => FullRow {
   const { caller, next, host } = scene
-  const scopeOf = scopesOf(host)
+  const [sourceOf, scopeOf] = [sourcesOf(host), scopesOf(host)]
   return (skill) => {
     const state = stateIn(caller?.now ?? null, skill)
     const pending = next ? stateIn(next, skill) : state
@@ -19,7 +19,7 @@ export function rowsOf(scene: Scene): (skill: HostSkill) => FullRow {
       id: skill.id,
       name: skill.name,
       autoinvoke: skill.autoinvoke,
-      source: sourceOf(host, skill),
+      source: sourceOf(skill),
       scope: scopeOf(skill.path),
       state,
       path: skill.path,
@@ -31,16 +31,20 @@ export function rowsOf(scene: Scene): (skill: HostSkill) => FullRow {
   }
 }
 
-function sourceOf(host: Host, skill: HostSkill): Source {
-  const { location, path } = skill
-  if (location === "<built-in>" || location?.startsWith("/builtin/")) return "embedded"
-  if (!path) return "unknown"
-  if (isInside(path, host.configDirectory)) return "config"
-  if (path.includes("/.claude/skills/")) return "claude"
-  if (path.includes("/.agents/skills/")) return "agents"
-  if (path.includes("/.opencode/") || isInside(path, host.directory)) return "project"
-  if (path.includes("/node_modules/")) return "plugin"
-  return isInside(path, host.cacheDirectory) ? "catalog" : "unknown"
+function sourcesOf(host: Host): (skill: HostSkill) => Source {
+  const isConfig = inside(host.configDirectory)
+  const isProject = inside(host.directory)
+  const isCache = inside(host.cacheDirectory)
+  return ({ location, path }) => {
+    if (location === "<built-in>" || location?.startsWith("/builtin/")) return "embedded"
+    if (!path) return "unknown"
+    if (isConfig(path)) return "config"
+    if (path.includes("/.claude/skills/")) return "claude"
+    if (path.includes("/.agents/skills/")) return "agents"
+    if (path.includes("/.opencode/") || isProject(path)) return "project"
+    if (path.includes("/node_modules/")) return "plugin"
+    return isCache(path) ? "catalog" : "unknown"
+  }
 }
 
 /** A folder that holds skills for the directory above it. */
@@ -50,13 +54,17 @@ function scopesOf(host: Host): (path: string | null) => "user" | "project" {
   const roots = (host.worktree === "/" ? [host.directory] : upwards(host.directory, host.worktree)).filter(
     (root) => root !== host.home && root !== "/",
   )
+  const isConfig = inside(host.configDirectory)
+  const isProject = roots.map(inside)
   return (path) => {
-    if (!path || isInside(path, host.configDirectory)) return "user"
+    if (!path || isConfig(path)) return "user"
     const owner = HOLDER.exec(path)?.[1]
     if (owner !== undefined) return roots.includes(owner) ? "project" : "user"
-    return roots.some((root) => isInside(path, root)) ? "project" : "user"
+    return isProject.some((is) => is(path)) ? "project" : "user"
   }
 }
 
-const isInside = (path: string, directory: string): boolean =>
-  path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+function inside(directory: string): (path: string) => boolean {
+  const start = directory.endsWith(sep) ? directory : directory + sep
+  return (path) => path.startsWith(start)
+}

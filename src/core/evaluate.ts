@@ -51,7 +51,8 @@ export function compileRuleset<R extends Rule>(
  * Measured on OpenCode 1.18.34 and on OpenCode 2.
  */
 export function decide({ rules, patterns, last }: Ruleset, skill: string): Decision {
-  const index = patterns.matching(skill).reduce((highest, pattern) => Math.max(highest, last.get(pattern) ?? -1), -1)
+  let index = -1
+  for (const pattern of patterns.matching(skill)) index = Math.max(index, last.get(pattern) ?? -1)
   const rule = rules[index]
   return rule ? { effect: rule.effect, rule: index } : { effect: "ask", rule: null }
 }

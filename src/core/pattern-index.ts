@@ -1,11 +1,12 @@
-import { compilePattern, literalEnds, type Matcher, slashed } from "./wildcard.ts"
+import { compilePattern, isLiteral, literalEnds, type Matcher, slashed } from "./wildcard.ts"
 
 /**
- * Patterns by what a value has to start or end with, so that a value meets only those that can match it, and each of
- * them once: agents share most of their patterns.
+ * Patterns by what a value has to be, start with or end with, so that a value meets only those that can match it, and
+ * each of them once: agents share most of their patterns.
  */
 export class PatternIndex {
   readonly #matchers = new Map<string, Matcher>()
+  readonly #literals = new Map<string, Matcher[]>()
   readonly #starts = new Affixes((value, length) => value.slice(0, length))
   readonly #ends = new Affixes((value, length) => value.slice(value.length - length))
   readonly #found = new Map<string, readonly Matcher[]>()
@@ -16,7 +17,8 @@ export class PatternIndex {
     if (known) return known
     const matcher = compilePattern(pattern)
     const { start, end } = literalEnds(pattern)
-    if (start === "") this.#ends.add(end, matcher)
+    if (isLiteral(pattern)) append(this.#literals, slashed(pattern), matcher)
+    else if (start === "") this.#ends.add(end, matcher)
     else this.#starts.add(start, matcher)
     this.#matchers.set(pattern, matcher)
     this.#found.clear()
@@ -28,7 +30,8 @@ export class PatternIndex {
     const known = this.#found.get(value)
     if (known) return known
     const path = slashed(value)
-    const found = [...this.#starts.of(path), ...this.#ends.of(path)].filter((matcher) => matcher.matches(value))
+    const patterns = [...this.#starts.of(path), ...this.#ends.of(path)].filter((matcher) => matcher.matches(value))
+    const found = [...(this.#literals.get(path) ?? []), ...patterns]
     this.#found.set(value, found)
     return found
   }
@@ -45,9 +48,7 @@ class Affixes {
   }
 
   add(affix: string, matcher: Matcher): void {
-    const alike = this.#matchers.get(affix)
-    if (alike) alike.push(matcher)
-    else this.#matchers.set(affix, [matcher])
+    append(this.#matchers, affix, matcher)
     this.#lengths.add(affix.length)
   }
 
@@ -58,4 +59,10 @@ class Affixes {
       if (length <= value.length) found.push(...(this.#matchers.get(this.#cut(value, length)) ?? []))
     return found
   }
+}
+
+function append(map: Map<string, Matcher[]>, key: string, matcher: Matcher): void {
+  const alike = map.get(key)
+  if (alike) alike.push(matcher)
+  else map.set(key, [matcher])
 }

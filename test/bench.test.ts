@@ -1,0 +1,26 @@
+/** The benchmark is no test; that its page shows what it measures today is one. */
+import { readFileSync } from "node:fs"
+import { expect, test } from "vitest"
+import { MEASUREMENTS } from "../scripts/bench.ts"
+
+const page = readFileSync(new URL("../docs/reference/performance.md", import.meta.url), "utf8")
+
+test("docs/reference/performance.md shows a run of all measurements (else: npm run --silent bench -- --json)", () => {
+  const shown: { what: string; aim: string; ratio: number }[] = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "")
+  expect(shown.map(({ what, aim }) => ({ what, aim }))).toEqual(MEASUREMENTS.map(({ what, aim }) => ({ what, aim })))
+  for (const { what, ratio } of shown) expect(ratio, what).toEqual(expect.any(Number))
+})
+
+test("what the page says of the aims is so", () => {
+  const shown: { what: string; aim: string; ratio: number }[] = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "")
+  const missed = shown.filter(({ aim, ratio }) => {
+    const limit = Number(/\d+/.exec(aim)?.[0])
+    if (aim.startsWith("at least")) return ratio < limit
+    // Linear with a logarithm's worth of room.
+    return ratio > (aim.startsWith("about") ? 1.3 : limit)
+  })
+  expect(missed.map(({ what }) => what)).toEqual([
+    "list / JSON.stringify of its full result",
+    "the same with 7 agents of 40 rules",
+  ])
+})
