@@ -63,10 +63,13 @@ export function largeConfig(length: number): string {
   return `{\n  "permission": {\n    "skill": {}\n  },\n  "provider": {\n${entries.join("")}  },\n}\n`
 }
 
-/** Skills as the host's registry has them; each description a sentence or two, as people write them. */
+/** Skills as the host's registry has them, with descriptions of a usual length: about 280 characters. */
 export const skillsOf = (count: number) =>
   idsOf(count).map((name, i) => ({
     name,
     location: `/home/user/.config/opencode/skills/${name}/SKILL.md`,
-    description: `Use this skill to ${VERBS[i % 10]} ${TOPICS[i % 7]} files, when the user asks for ${TOPICS[i % 9]} number ${i} or names one.`,
+    description:
+      `Use this skill to ${VERBS[i % 10]} ${TOPICS[i % 7]} files, or whenever the user asks for ${TOPICS[i % 9]} number ${i}. ` +
+      `It knows how to ${VERBS[i % 3]} what others wrote, to ${VERBS[i % 7]} several of them at once, and to tell when one ` +
+      `is broken. Do not use it for ${TOPICS[i % 4]} files that only have to be shown, nor where a tool of the host will do.`,
   }))
