@@ -8,9 +8,8 @@ import lockfile from "proper-lockfile"
 import { afterEach, describe, expect, it, test } from "vitest"
 import { answerSchema } from "../../src/tool/answer-schema.ts"
 import { decodeInput } from "../../src/tool/input.ts"
-import { hostInputSchema, inputSchema, TOOL_DESCRIPTION } from "../../src/tool/input-schema.ts"
+import { hostInputSchema, inputSchema } from "../../src/tool/input-schema.ts"
 import { asUser, HOSTS, type OpenHost, openOpenCode1, openOpenCode2, put, type World } from "../actions/both-hosts.ts"
-import { createRecorded } from "../hosts/opencode-1/recorded.ts"
 import type { Plugin } from "../hosts/opencode-2/standin.ts"
 import { isPublishedInput, refused, seenCodes, validated } from "./validated.ts"
 
@@ -110,20 +109,6 @@ describe("input schemas", () => {
   ])("the one for a host lets through, so that the answer is ours: %j", (input) =>
     expect(isHostInput(input)).toBe(true),
   )
-
-  it("costs a prompt less than 600 tokens, description included, by characters and by JSON length", async () => {
-    const host = createRecorded()
-    const shown = await host.load()
-    host.stop()
-    expect(shown).toEqual({ description: TOOL_DESCRIPTION, jsonSchema: hostInputSchema })
-    const whole = JSON.stringify({
-      name: "skill_management",
-      description: TOOL_DESCRIPTION,
-      parameters: hostInputSchema,
-    })
-    expect([...whole].length / 4).toBeLessThan(600)
-    expect(Buffer.byteLength(whole)).toBeLessThan(2_400)
-  })
 
   const text = fc.oneof(
     fc.string({ maxLength: 8 }),
