@@ -7,9 +7,10 @@ import type { Notice } from "../tool/answer-schema.ts"
 import { notice } from "../tool/notices.ts"
 import { modelDiffers } from "./differing.ts"
 import type { HostSkill } from "./ports.ts"
+import { unlistedReason } from "./prompt.ts"
 import type { Rehearsal } from "./rehearse.ts"
 import { remedyText, winnerText } from "./wording.ts"
-import { type Scene, stateIn, unlistedReason } from "./world.ts"
+import { type Scene, stateIn } from "./world.ts"
 
 const MAX_NAMES = 20
 

@@ -4,7 +4,8 @@ import { isWider } from "../core/rule.ts"
 import type { ChangeBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { HostSkill } from "./ports.ts"
-import { stateIn, tokensOf } from "./world.ts"
+import { tokensOf } from "./prompt.ts"
+import { stateIn } from "./world.ts"
 
 type Impact = ChangeBody["impact"][number]
 

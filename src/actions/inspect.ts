@@ -11,11 +11,12 @@ import { modelDiffers } from "./differing.ts"
 import { findSkill } from "./find-skill.ts"
 import { duplicatesOf, explainMissing } from "./namesakes.ts"
 import type { Host, HostSkill } from "./ports.ts"
+import { unlistedReason } from "./prompt.ts"
 import { modelReach } from "./reach.ts"
 import { readSidecar } from "./records.ts"
 import { rowsOf } from "./rows.ts"
 import { conclusionOf } from "./wording.ts"
-import { type Agent, ignoredRule, lookAround, type Scene, stateOf, unlistedReason } from "./world.ts"
+import { type Agent, ignoredRule, lookAround, type Scene, stateOf } from "./world.ts"
 
 const MAX_RULES = 100
 const MAX_AGENTS = 60

@@ -15,9 +15,10 @@ import { keeps } from "./filter.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
 import { fillPage, inOrder, keyOf, type Page, resume } from "./page.ts"
 import type { Host } from "./ports.ts"
+import { tokensOf } from "./prompt.ts"
 import { globalSkillRules, readSidecar } from "./records.ts"
 import { type FullRow, rowsOf } from "./rows.ts"
-import { lookAround, type Scene, stateIn, tokensOf } from "./world.ts"
+import { lookAround, type Scene, stateIn } from "./world.ts"
 
 const MAX_CHANGES = 10
 const MAX_AGENTS = 40

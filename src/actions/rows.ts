@@ -3,7 +3,8 @@ import { upwards } from "../files/locations.ts"
 import type { Row } from "../tool/answer-schema.ts"
 import type { Source } from "../tool/vocabulary.ts"
 import type { Host, HostSkill } from "./ports.ts"
-import { promptTokens, type Scene, stateIn, unlistedReason } from "./world.ts"
+import { promptTokens, unlistedReason } from "./prompt.ts"
+import { type Scene, stateIn } from "./world.ts"
 
 /** One skill as the caller sees it, description whole. */
 export type FullRow = Required<Omit<Row, "unlisted" | "pending" | "truncated">> & Pick<Row, "unlisted" | "pending">

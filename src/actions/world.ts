@@ -6,7 +6,7 @@ import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
 import { notice } from "../tool/notices.ts"
 import { agentNotFound, isProblem, type Problem } from "../tool/problems.ts"
-import type { State, Unlisted } from "../tool/vocabulary.ts"
+import type { State } from "../tool/vocabulary.ts"
 import type { Host, HostAgent, HostSkill, Observation, Texts } from "./ports.ts"
 
 /** One agent with its real rules: placed where the model accounts for them, compiled once. */
@@ -118,37 +118,3 @@ export const stateOf = (effect: Effect): State => STATE_OF[effect]
 /** What the ruleset makes of a skill; a skill without an id matches no rule that we could name. */
 export const stateIn = (ruleset: Ruleset | null, skill: HostSkill): State =>
   ruleset === null || skill.id === null ? "unknown" : stateOf(decide(ruleset, skill.id).effect)
-
-/** Why the model is not told of a skill; null when it is. Order: the strongest reason first. */
-export function unlistedReason(state: State, skillTool: boolean, skill: HostSkill): Unlisted | null {
-  if (!skillTool) return "no_skill_tool"
-  if (state === "disabled") return "denied"
-  if (skill.description === null) return "no_description"
-  return skill.autoinvoke === false ? "autoinvoke_off" : null
-}
-
-/** Characters of a prompt that make about one token in English text; see docs/reference/hosts.md. */
-const CHARACTERS_PER_TOKEN = 4
-
-const entries = new WeakMap<HostSkill, number>()
-
-/** What the prompt pays for a listed skill: its entry as OpenCode 1.18.34 prints it, in estimated tokens. */
-export function promptTokens(skill: HostSkill): number {
-  const tokens = entries.get(skill) ?? estimate(skill)
-  entries.set(skill, tokens)
-  return tokens
-}
-
-function estimate(skill: HostSkill): number {
-  const entry =
-    `  <skill>\n    <name>${skill.name ?? skill.id ?? ""}</name>\n    <description>${skill.description ?? ""}</description>\n` +
-    `    <location>${skill.location ?? ""}</location>\n  </skill>\n`
-  return Math.ceil(entry.length / CHARACTERS_PER_TOKEN)
-}
-
-/** What one agent's prompt pays for all the skills that it lists. `states` are the agent's, in the skills' order. */
-export const tokensOf = (states: readonly State[], skillTool: boolean, skills: readonly HostSkill[]): number =>
-  skills.reduce(
-    (sum, skill, i) => sum + (unlistedReason(states[i] ?? "unknown", skillTool, skill) ? 0 : promptTokens(skill)),
-    0,
-  )
