@@ -1,4 +1,5 @@
-import { type Answer, envelope, type Outcome, render } from "../tool/envelope.ts"
+import { bounded } from "../tool/budget.ts"
+import { type Answer, envelope, type Outcome } from "../tool/envelope.ts"
 import { ACTIONS } from "../tool/input-schema.ts"
 import { internal, type Problem } from "../tool/problems.ts"
 
@@ -11,8 +12,7 @@ type Told = Parameters<typeof envelope>[1]
 
 export function answered(host: Told, input: unknown, outcome: Outcome): Answered {
   const given = typeof input === "object" && input !== null && "action" in input ? input.action : undefined
-  const answer = envelope(ACTIONS.find((name) => name === given) ?? "unknown", host, outcome)
-  return { answer, text: render(answer) }
+  return bounded(envelope(ACTIONS.find((name) => name === given) ?? "unknown", host, outcome))
 }
 
 /**

@@ -54,12 +54,12 @@ export async function answerChange(
   if (diffs.some(({ masked }) => masked)) notices.push(notice("diff_excerpt"))
   const lines = diffs.flatMap(({ diff }) => (diff === "" ? [] : diff.split("\n")))
   const token = committed === null && rehearsal.targets.some(({ changed }) => changed) ? tokenOf(rehearsal) : null
+  const result = resultOf(rehearsal, verification, committed)
+  const whole = short ? null : changeBody(rehearsal, result, lines, token)
   const body = (share: number): object => {
-    const result = resultOf(rehearsal, verification, committed)
-    if (short) return applyBody(rehearsal, result, share)
-    const whole = changeBody(rehearsal, result, lines, token, share)
-    if (request.action === "enable") return withPlace(whole, rehearsal, share)
-    return request.action === "undo" ? withUndone(whole, rehearsal, past) : whole
+    if (!whole) return applyBody(rehearsal, result, share)
+    if (request.action === "enable") return withPlace(whole(share), rehearsal, share)
+    return request.action === "undo" ? withUndone(whole(share), rehearsal, past) : whole(share)
   }
   return fitted(
     (share) => ({
@@ -111,10 +111,8 @@ function changeBody(
   result: ReturnType<typeof resultOf>,
   lines: readonly string[],
   token: string | null,
-  share: number,
-): ChangeBody {
+): (share: number) => ChangeBody {
   const { scene, targets, draft } = rehearsal
-  const most = (count: number) => Math.ceil(count * share)
   const { changed, reason, ...rest } = result
   const reached = new Set(draft.outcomes.map(({ agent }) => agent.id))
   const unaffected = draft.outcomes
@@ -125,30 +123,28 @@ function changeBody(
     .map(({ agent }) => agent.id)
   const unpredicted = scene.agents.map(({ id }) => id).filter((id) => !reached.has(id))
   const [target, second] = targets
-  const count = targets.filter((one) => one.changed).length
-  return {
-    changed,
-    reason,
-    ...cut(
-      "targets",
-      targets.map((one) => shownTarget(one, changed)),
-      most(MAX_TARGETS),
-    ),
-    ...(target && !second && { before: target.before, after: target.after }),
-    diff: lines.slice(0, most(MAX_DIFF_LINES)).join("\n"),
-    ...(lines.length > most(MAX_DIFF_LINES) && {
-      diffTruncated: { shown: most(MAX_DIFF_LINES), total: lines.length },
-    }),
-    impact: count > 0 ? impactOf(draft.outcomes, changedTargets(targets), scene.skills, most(MAX_TARGETS)) : [],
-    ...cut("unaffected", unaffected, most(MAX_NAMES)),
-    ...cut("unpredicted", unpredicted, most(MAX_NAMES)),
-    ...rest,
-    ...(token !== null && { plan: { token, count } }),
+  const shown = targets.map((one) => shownTarget(one, changed))
+  const ids = targets.filter((one) => one.changed).map(({ id }) => id)
+  const impact = impactOf(draft.outcomes, ids, scene.skills)
+  return (share) => {
+    const most = (count: number) => Math.ceil(count * share)
+    return {
+      changed,
+      reason,
+      ...cut("targets", shown, most(MAX_TARGETS)),
+      ...(target && !second && { before: target.before, after: target.after }),
+      diff: lines.slice(0, most(MAX_DIFF_LINES)).join("\n"),
+      ...(lines.length > most(MAX_DIFF_LINES) && {
+        diffTruncated: { shown: most(MAX_DIFF_LINES), total: lines.length },
+      }),
+      impact: impact(share),
+      ...cut("unaffected", unaffected, most(MAX_NAMES)),
+      ...cut("unpredicted", unpredicted, most(MAX_NAMES)),
+      ...rest,
+      ...(token !== null && { plan: { token, count: ids.length } }),
+    }
   }
 }
-
-const changedTargets = (targets: readonly Target[]): string[] =>
-  targets.filter(({ changed }) => changed).map(({ id }) => id)
 
 /** Counts, and the targets that were left as they were. */
 function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, share: number): ApplyBody {
@@ -164,7 +160,7 @@ function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, sh
       exceptions.map((target) => shownTarget(target, false)),
       Math.ceil(MAX_NAMES * share),
     ),
-    tokens: tokensSaved(draft.outcomes, scene.skills, Math.ceil(MAX_NAMES * share)),
+    tokens: Object.fromEntries(tokensSaved(draft.outcomes.slice(0, Math.ceil(MAX_NAMES * share)), scene.skills)),
     ...rest,
   }
 }

@@ -4,6 +4,7 @@ import { decide, hasSkillTool, type Ruleset } from "../core/evaluate.ts"
 import type { AgentOutcome } from "../core/outcome.ts"
 import { isLiteral } from "../core/wildcard.ts"
 import type { Notice } from "../tool/answer-schema.ts"
+import { cut } from "../tool/budget.ts"
 import { notice } from "../tool/notices.ts"
 import { modelDiffers } from "./differing.ts"
 import type { HostSkill } from "./ports.ts"
@@ -24,7 +25,7 @@ export function changeNotices(rehearsal: Rehearsal): Notice[] {
   if (blocked)
     found.push(
       notice("partly_effective", {
-        agents: unreached.map(({ agent }) => agent),
+        ...named(unreached.map(({ agent }) => agent)),
         winner: winnerText(blocked, scene.host.home),
         help: remedyText(blocked, scene.host.home),
       }),
@@ -37,11 +38,11 @@ export function changeNotices(rehearsal: Rehearsal): Notice[] {
       agent.deniedByHost &&
       changed.some(({ id }) => decide(before, id).effect === "deny" && decide(after, id).effect !== "deny"),
   )
-  if (opened.length > 0) found.push(notice("opens_for", { agents: opened.map(({ agent }) => agent.id) }))
+  if (opened.length > 0) found.push(notice("opens_for", named(opened.map(({ agent }) => agent.id))))
   const asked = outcomes.filter(({ before, after }) =>
     changed.some(({ id }) => decide(after, id).effect === "ask" && decide(before, id).effect !== "ask"),
   )
-  if (asked.length > 0) found.push(notice("ask_may_hang", { agents: subagentsOf(scene, asked) }))
+  if (asked.length > 0) found.push(notice("ask_may_hang", named(subagentsOf(scene, asked))))
   const patterns = draft.targets.map(({ wish }) => wish.id).filter((id) => !isLiteral(id) || id.includes("\\"))
   for (const id of patterns.slice(0, MAX_NAMES)) found.push(notice("rule_is_a_pattern", { id }))
   if (changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
@@ -72,6 +73,8 @@ function notInTheRules({ request, draft, caller, scene, targets }: Rehearsal): N
   }
   return found
 }
+
+const named = (agents: readonly string[]) => cut("agents", agents, MAX_NAMES)
 
 const differs = (running: Ruleset, planned: Ruleset, skill: HostSkill): boolean =>
   stateIn(running, skill) !== stateIn(planned, skill)

@@ -1,5 +1,6 @@
 import { type LocatedRule, shownRule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
+import { cut } from "../tool/budget.ts"
 import { notice } from "../tool/notices.ts"
 import type { Agent, Scene } from "./world.ts"
 
@@ -17,7 +18,11 @@ export function modelDiffers(scene: Scene, agents: readonly Agent[]): Notice[] {
   const predicted = scene.observation.model.loaded.tail(shown.id)
   return [
     notice("model_differs", {
-      agents: agents.slice(0, MAX_NAMES).map(({ id }) => id),
+      ...cut(
+        "agents",
+        agents.map(({ id }) => id),
+        MAX_NAMES,
+      ),
       agent: shown.id,
       ...ending("predicted", predicted),
       ...ending("real", shown.attributed.rules),

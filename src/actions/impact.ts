@@ -10,54 +10,58 @@ import { stateIn } from "./world.ts"
 type Impact = ChangeBody["impact"][number]
 
 const MAX_AGENTS = 50
+const MAX_IDS = 200
 
-/** What a change does to whom: agents that it changes alike stand together, hidden ones last. */
+/**
+ * What a change does to whom: agents that it changes alike stand together, hidden ones last. `share` is what the arrays
+ * may keep of their full size.
+ */
 export function impactOf(
   outcomes: readonly AgentOutcome[],
   ids: readonly string[],
   skills: readonly HostSkill[],
-  most: number,
-): Impact[] {
-  const groups = new Map<string, { first: AgentOutcome; members: AgentOutcome[]; changed: string[] }>()
+): (share: number) => Impact[] {
+  const groups = new Map<string, { first: AgentOutcome; members: Set<AgentOutcome>; changed: Set<string> }>()
   const ordered = [...outcomes.filter(({ agent }) => !agent.hidden), ...outcomes.filter(({ agent }) => agent.hidden)]
-  for (const outcome of ordered)
+  for (const outcome of ordered) {
+    const tool = toolChange(outcome)
     for (const id of ids) {
       const [before, after] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
       if (before === after) continue
-      const key = JSON.stringify([before, after, toolChange(outcome), outcome.agent.hidden])
-      const group = groups.get(key) ?? { first: outcome, members: [], changed: [] }
+      const key = JSON.stringify([before, after, tool, outcome.agent.hidden])
+      const group = groups.get(key) ?? { first: outcome, members: new Set(), changed: new Set() }
       groups.set(key, group)
-      if (!group.members.includes(outcome)) group.members.push(outcome)
-      if (!group.changed.includes(id)) group.changed.push(id)
+      group.members.add(outcome)
+      group.changed.add(id)
     }
-  return [...groups.values()].map(({ first, members, changed }): Impact => {
-    const id = changed[0] ?? ""
+  }
+  const found = [...groups.values()].map(({ first, ...group }) => {
+    const [members, changed] = [[...group.members], [...group.changed]]
+    const [id = ""] = changed
     const [before, after] = [decide(first.before, id).effect, decide(first.after, id).effect]
     const tool = toolChange(first)
-    return {
-      ...cut(
-        "agents",
-        members.map(({ agent }) => agent.id),
-        MAX_AGENTS,
-      ),
-      direction: isWider(before, after) ? "wider" : "narrower",
-      before,
-      after,
-      ...cut("ids", changed, most),
-      count: changed.length,
-      tokens: tokensSaved(members, skills, MAX_AGENTS),
-      ...(tool !== null && { skillTool: tool }),
+    const agents = members.map(({ agent }) => agent.id)
+    const tokens = tokensSaved(members.slice(0, MAX_AGENTS), skills)
+    return (share: number): Impact => {
+      const most = Math.ceil(MAX_AGENTS * share)
+      return {
+        ...cut("agents", agents, most),
+        direction: isWider(before, after) ? "wider" : "narrower",
+        before,
+        after,
+        ...cut("ids", changed, Math.ceil(MAX_IDS * share)),
+        count: changed.length,
+        tokens: Object.fromEntries(tokens.slice(0, most)),
+        ...(tool !== null && { skillTool: tool }),
+      }
     }
   })
+  return (share) => found.map((impact) => impact(share))
 }
 
 /** What a change adds to each agent's prompt, in estimated tokens; negative where it saves. */
-export const tokensSaved = (outcomes: readonly AgentOutcome[], skills: readonly HostSkill[], most: number) =>
-  Object.fromEntries(
-    outcomes
-      .slice(0, most)
-      .map(({ agent, before, after }) => [agent.id, promptOf(after, skills) - promptOf(before, skills)]),
-  )
+export const tokensSaved = (outcomes: readonly AgentOutcome[], skills: readonly HostSkill[]) =>
+  outcomes.map(({ agent, before, after }) => [agent.id, promptOf(after, skills) - promptOf(before, skills)] as const)
 
 const promptOf = (ruleset: Ruleset, skills: readonly HostSkill[]): number =>
   tokensOf(

@@ -21,6 +21,8 @@ import { type Agent, ignoredRule, lookAround, type Scene, stateOf } from "./worl
 const MAX_RULES = 100
 const MAX_AGENTS = 60
 const MAX_DUPLICATES = 10
+/** A change creates fewer; a record by another hand may name any number. */
+const MAX_SECTIONS = 10
 /** In bytes of the answer, where hidden characters are written out. */
 const MAX_DESCRIPTION = 8_192
 
@@ -67,7 +69,12 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
         supportingFiles: files.supportingFiles,
         ...cut("duplicates", duplicates, MAX_DUPLICATES),
         record: record
-          ? { ...record, sections: (record.sections ?? []).map(({ path, was }) => ({ path: [...path], was })) }
+          ? {
+              ...record,
+              sections: (record.sections ?? [])
+                .slice(0, MAX_SECTIONS)
+                .map(({ path, was }) => ({ path: path.slice(0, MAX_SECTIONS), was })),
+            }
           : null,
       },
       idDerivation: { from: skill.idFrom, note: DERIVATION[host.generation][skill.idFrom] },

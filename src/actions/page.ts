@@ -1,6 +1,6 @@
 import { compareIds } from "../core/order.ts"
 import type { Row } from "../tool/answer-schema.ts"
-import { bytesOf, fits, MAX_BYTES, PAGE_BYTES } from "../tool/budget.ts"
+import { bytesOf, MAX_BYTES, PAGE_BYTES } from "../tool/budget.ts"
 import { decodeCursor, isAt } from "../tool/cursor.ts"
 import { envelope, type Outcome, render } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
@@ -50,7 +50,7 @@ export function fillPage(host: Host, request: Request, rest: readonly FullRow[],
     if (bytes > budget && rows.length > 0) break
     rows.push(row)
   }
-  while (rows.length > 1 && !fits(render(envelope("list", host, page(rows, share))))) rows.pop()
+  while (rows.length > 1 && sizeOf(rows, share) > budget) rows.pop()
   return page(rows, share)
 }
 

@@ -16,8 +16,15 @@ export interface Answer {
   readonly schemaVersion: 1
   readonly action: Action | "unknown"
   readonly ok: boolean
+  readonly next: readonly Next[]
   readonly [field: string]: unknown
 }
+
+/** In bytes. */
+const LARGEST_CALL = 4 * 1024
+
+/** Whether a call is written out; whoever made a longer one has it. */
+export const isShort = (call: object): boolean => Buffer.byteLength(render(call)) <= LARGEST_CALL
 
 /** Puts the envelope around an outcome, keys in the contract's order. */
 export function envelope(
@@ -34,7 +41,7 @@ export function envelope(
     ...(problem && { error: problem }),
     host: { generation: host.generation, version: host.version },
     ...body,
-    next: next.slice(0, 2),
+    next: next.filter(({ input }) => isShort(input)).slice(0, 2),
   }
 }
 
@@ -54,6 +61,9 @@ function renderField(value: unknown): string {
   if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value)
   return `[\n${value.map((element) => JSON.stringify(element)).join(",\n")}\n]`
 }
+
+/** A text as it stands in an answer. */
+export const renderText = (text: string): string => escapeHidden(JSON.stringify(text))
 
 const escapeHidden = (json: string): string =>
   json.replace(HIDDEN, (character) =>

@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts"
 import type { Notice } from "./answer-schema.ts"
+import { isShort } from "./envelope.ts"
 import {
   ACTIONS,
   type Action,
@@ -83,10 +84,11 @@ function refuseField(action: Action, key: string, known: boolean, input: Record<
   const field = shorten(key)
   const fields = fieldsOf(action)
   const [nearest] = known ? [] : nearNames(key, fields, 1)
+  const valid = validCall(action, input, nearest ? { [nearest]: input[key] } : {})
   return invalidInput(
     known ? `\`${field}\` is not used by ${action}` : `\`${field}\` is not a field of ${action}`,
     nearest ? `did you mean \`${nearest}\`?` : `leave it out; ${action} uses ${fields.join(", ")}`,
-    { field, ...(nearest && { nearest }), valid: validCall(action, input, nearest ? { [nearest]: input[key] } : {}) },
+    { field, ...(nearest && { nearest }), ...(isShort(valid) && { valid }) },
   )
 }
 

@@ -7,6 +7,11 @@ export const notice = (code: NoticeCode, data?: Data): Notice => (data ? { code,
 
 const list = (value: unknown): string => (Array.isArray(value) ? value.map((name) => `\`${name}\``).join(", ") : "")
 
+const agentsIn = ({ agents, agentsTruncated }: Data): string => {
+  const { shown, total } = Object(agentsTruncated)
+  return `${list(agents)}${agentsTruncated ? ` and ${total - shown} more` : ""}`
+}
+
 /** The English of each notice, for people; programs read code and data. */
 const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   field_ignored: ({ field }) => `\`${field}\` is not used by this action`,
@@ -19,16 +24,16 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   restart_pending: () =>
     "the config on disk differs from what the host has loaded; `pending` is the state after a restart",
   host_not_reloaded: () => "the host has not read the change yet; it takes effect after a restart",
-  partly_effective: ({ agents, winner, help }) =>
-    `another rule still wins for ${list(agents)}: ${winner}; to change that, ${help}`,
-  opens_for: ({ agents }) => `this also gives the skill to ${list(agents)}, whom the host itself denies it`,
-  ask_may_hang: ({ agents }) =>
-    `an \`ask\` may stay unanswered in a run without a user${list(agents) && `, and in a subagent: ${list(agents)}`}`,
+  partly_effective: ({ winner, help, ...data }) =>
+    `another rule still wins for ${agentsIn(data)}: ${winner}; to change that, ${help}`,
+  opens_for: (data) => `this also gives the skill to ${agentsIn(data)}, whom the host itself denies it`,
+  ask_may_hang: (data) =>
+    `an \`ask\` may stay unanswered in a run without a user${agentsIn(data) && `, and in a subagent: ${agentsIn(data)}`}`,
   approval_not_configured: () => "no rule says who may make a skill more available",
   rule_is_a_pattern: ({ id }) => `\`${id}\` is read as a pattern; it may also cover skills that are installed later`,
   other_host_differs: () => "both hosts read this map: OpenCode 1 takes the entry for a name, OpenCode 2 for an id",
-  model_differs: ({ agents }) =>
-    `the rules of ${list(agents)} do not follow from the config files; their future is unknown`,
+  model_differs: (data) =>
+    `the rules of ${agentsIn(data)} do not follow from the config files; their future is unknown`,
   diff_excerpt: () => "text outside the edited section is shown as `…`",
   sidecar_not_written: ({ reason }) => `the change is made, but its record could not be written (${reason})`,
   unfinished_change: ({ changes }) => `a change was interrupted: ${list(changes)}; the next write settles it`,
