@@ -5,18 +5,19 @@ import { MEASUREMENTS } from "../scripts/bench.ts"
 
 const page = readFileSync(new URL("../docs/reference/performance.md", import.meta.url), "utf8")
 
+const shown: readonly { what: string; aim: string; ratio: number }[] = JSON.parse(
+  /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "",
+)
+
 test("docs/reference/performance.md shows a run of all measurements (else: npm run --silent bench -- --json)", () => {
-  const shown: { what: string; aim: string; ratio: number }[] = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "")
   expect(shown.map(({ what, aim }) => ({ what, aim }))).toEqual(MEASUREMENTS.map(({ what, aim }) => ({ what, aim })))
-  for (const { what, ratio } of shown) expect(ratio, what).toEqual(expect.any(Number))
 })
 
 test("what the page says of the aims is so", () => {
-  const shown: { what: string; aim: string; ratio: number }[] = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "")
   const missed = shown.filter(({ aim, ratio }) => {
     const limit = Number(/\d+/.exec(aim)?.[0])
-    if (aim.startsWith("at least")) return ratio < limit
-    // Linear with a logarithm's worth of room.
+    if (aim.startsWith("at least")) return limit > ratio
+    // Not quite linear is a logarithm's worth of more.
     return ratio > (aim.startsWith("about") ? 1.3 : limit)
   })
   expect(missed.map(({ what }) => what)).toEqual([
