@@ -15,12 +15,13 @@ const PACKAGE = "opencode-skill-management"
  */
 export function decodeOptions(given: unknown, sources: readonly Source[]): PluginOptions {
   const entries = sources.flatMap(entriesOf)
-  const handed = entries.filter(({ options }) => isDeepStrictEqual(options, given))
-  const project = handed.length > 0 && handed.every(({ layer }) => layer === "project")
-  const users = entries.filter(({ layer, ours }) => ours && layer !== "project").map(({ options }) => options)
-  const all = [...users, given].map(decode)
+  const isGiven = ({ options }: Entry): boolean => isDeepStrictEqual(options, given)
+  const users = entries.filter((entry) => entry.layer !== "project" && (entry.ours || isGiven(entry)))
+  const all = [...users.map(({ options }) => options), given].map(decode)
+  // What no file holds, a place that is not read has given.
+  const fromProject = !users.some(isGiven) && (users.length > 0 || entries.some(isGiven))
   return {
-    dialect: (project ? users.map(decode) : [decode(given)]).at(-1)?.dialect ?? "auto",
+    dialect: (fromProject ? all.slice(0, -1) : all).at(-1)?.dialect ?? "auto",
     writes: all.some(({ writes }) => writes === "operator") ? "operator" : "agent",
     protect: [...new Set(all.flatMap(({ protect }) => protect))],
   }
@@ -35,17 +36,25 @@ function decode(options: unknown): PluginOptions {
   }
 }
 
+interface Entry {
+  readonly layer: Source["layer"]
+  /** It bears the name of this plugin. */
+  readonly ours: boolean
+  readonly options: unknown
+}
+
 /** The plugin entries of one config that carry options: `[name, options]`, or `{package, options}` on OpenCode 2. */
-function entriesOf(source: Source) {
+function entriesOf(source: Source): Entry[] {
   if (source.form !== "config") return []
   const { tree } = configTextOf(source)
   return ["plugin", "plugins"].flatMap((key) => {
     const list: unknown = getNodeValue(member(tree, key) ?? EMPTY)
     return (Array.isArray(list) ? list : []).flatMap((entry: unknown) => {
       const [name, options] = Array.isArray(entry) ? entry : isRecord(entry) ? [entry.package, entry.options] : [entry]
+      // The parser's objects have no prototype, the host's have one.
       return options === undefined
         ? []
-        : [{ layer: source.layer, ours: text(name)?.includes(PACKAGE) ?? false, options: options as unknown }]
+        : [{ layer: source.layer, ours: text(name)?.includes(PACKAGE) ?? false, options: structuredClone(options) }]
     })
   })
 }

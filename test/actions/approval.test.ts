@@ -250,6 +250,19 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
       expect((await call({ action: "disable", id: "pdf" })).error?.code).toBe("not_permitted")
       expect((await call({ action: "disable", id: "docx" })).error?.code).toBe("protected")
     })
+
+    it.runIf(generation === "opencode-2").each([
+      { name: "chooses no form", user: undefined, project: { dialect: "permission" }, form: '"permissions": [' },
+      { name: "does not take the user's away", user: { dialect: "permission" }, project: {}, form: '"permission": {' },
+    ])("a project's entry $name", async ({ user, project, form }) => {
+      await start({
+        files: { "opencode.json": JSON.stringify(user ? entry(user) : {}, null, 2) },
+        projectFiles: { "opencode.json": JSON.stringify(entry(project)) },
+        options: project,
+      })
+      expect(await call({ action: "disable", id: "pdf" })).toMatchObject({ ok: true, changed: true })
+      expect(host.readConfig("opencode.json")).toContain(form)
+    })
   })
 })
 
