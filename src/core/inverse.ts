@@ -15,6 +15,8 @@ export function inverseOf(before: string | null, after: string | null): Inverse 
   while (start < most && before[start] === after[start]) start++
   let end = 0
   while (end < most - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++
+  // What is written behind a new line belongs to it, whichever line the rest of it looks like.
+  if (after.slice(start, after.length - end).includes("\n")) end -= after.slice(after.length - end).indexOf("\n") + 1
   const run = (text: string, around: number) =>
     text.slice(Math.max(0, start - around), text.length - Math.max(0, end - around))
   let around = 0

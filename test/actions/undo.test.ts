@@ -73,6 +73,17 @@ describe.each(HOSTS)("undo on $name", ({ open }) => {
     )
   })
 
+  it("leaves what a person has written behind our mark, and to no other rule", async () => {
+    host = await open(WORLD)
+    await done({ action: "disable", id: "pdf" })
+    await done({ action: "disable", id: "pdf-forms" })
+    await edit((now) => now.replace('"pdf-forms": "deny" // skill_management', "$&, it misfires"))
+    await done({ action: "undo" })
+    expect(text()).toBe(
+      '{\n  // mine\n  "permission": {\n    "skill": {\n      "docx": "ask", // why not\n      "pdf": "deny" // skill_management\n      // skill_management, it misfires\n    }\n  }\n}\n',
+    )
+  })
+
   it("refuses where someone has changed the rule since, and shows both", async () => {
     host = await open(WORLD)
     const change = await done({ action: "disable", id: "pdf" })

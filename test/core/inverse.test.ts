@@ -19,6 +19,14 @@ describe("the inverse of an edit", () => {
     expect(takenBack(`// new\n${after}\n// more`, inverseOf(before, after))).toBe(`// new\n${before}\n// more`)
   })
 
+  it("of a rule on a line of its own is that whole line, so that nothing written behind it is left to another", () => {
+    const before = '{\n  "a": 1 // ours\n}\n'
+    const after = '{\n  "a": 1, // ours\n  "b": 1 // ours\n}\n'
+    const inverse = inverseOf(before, after)
+    expect(takenBack(`${after}// more\n`, inverse)).toBe(`${before}// more\n`)
+    expect(takenBack(after.replace('"b": 1 // ours', '"b": 1 // ours, for b'), inverse)).toBeUndefined()
+  })
+
   it("finds its text wherever it has moved, and only when it stands there once", () => {
     const inverse = { inserted: ' "b": 2,', replaced: "" }
     expect(takenBack('{ "new": 0, "b": 2, "c": 3 }', inverse)).toBe('{ "new": 0, "c": 3 }')
