@@ -12,7 +12,7 @@ import { rulesMet } from "./enable-rules.ts"
 import { impactOf, tokensSaved } from "./impact.ts"
 import { tokenOf } from "./plan-token.ts"
 import type { Rehearsal, Target } from "./rehearse.ts"
-import { pastChanges } from "./undo.ts"
+import { newest, pastChanges } from "./undo.ts"
 
 type Verification = ChangeBody["verification"]
 
@@ -33,7 +33,6 @@ export const NOT_RELOADED: Verification = {
 const MAX_DIFF_LINES = 200
 const MAX_NAMES = 60
 const MAX_TARGETS = 200
-const MAX_CHANGES = 10
 
 /** The answer to a write or its rehearsal. With a plan it holds counts and exceptions; without, all that was found. */
 export async function answerChange(
@@ -47,13 +46,14 @@ export async function answerChange(
   const notices = [...scene.notices, ...changeNotices(rehearsal), ...approved, ...(committed?.notices ?? [])]
   if (verification === NOT_RELOADED) notices.push(notice("host_not_reloaded"))
   const short = request.plan !== undefined && problem === undefined
-  const past = request.action === "undo" && request.dryRun === true ? await lastChanges(rehearsal) : undefined
+  const past = request.action === "undo" && request.dryRun === true ? newest(await pastChanges(scene.host)) : undefined
   const diffs = short
     ? []
     : rehearsal.draft.changes.map((change) => excerptDiff(change.file.name, change.before, change.after))
   if (diffs.some(({ masked }) => masked)) notices.push(notice("diff_excerpt"))
   const lines = diffs.flatMap(({ diff }) => (diff === "" ? [] : diff.split("\n")))
-  const token = committed === null && rehearsal.targets.some(({ changed }) => changed) ? tokenOf(rehearsal) : null
+  const plans = committed === null && request.action !== "undo" && rehearsal.targets.some(({ changed }) => changed)
+  const token = plans ? tokenOf(rehearsal) : null
   const result = resultOf(rehearsal, verification, committed)
   const whole = short ? null : changeBody(rehearsal, result, lines, token)
   const body = (share: number): object => {
@@ -182,32 +182,15 @@ function withUndone(whole: ChangeBody, { undoes }: Rehearsal, changes: UndoBody[
   return { ...whole, undoes: undoes ?? "", ...(changes && { changes }) }
 }
 
-/** The changes that `undo` can name. */
-async function lastChanges({ scene }: Rehearsal): Promise<NonNullable<UndoBody["changes"]>> {
-  const past = await pastChanges(scene.host)
-  return past.slice(0, MAX_CHANGES).map(({ intent, undoneBy }) => ({
-    change: intent.change,
-    time: intent.time,
-    action: intent.action,
-    ...cut("targets", [...intent.targets], 5),
-    ...(intent.note !== undefined && { note: intent.note }),
-    ...(undoneBy !== null && { undoneBy }),
-  }))
-}
-
 function nextOf({ request, targets }: Rehearsal, committed: Committed | null, token: string | null): Next[] {
   const [target, second] = targets
   if (!targets.some(({ changed }) => changed))
     return target && !second ? [{ why: "which rule decides", input: { action: "inspect", id: target.id } }] : []
   if (committed === null) {
     const { dryRun: _, plan: __, ...call } = request
-    const plan = (request.id ?? request.name) === undefined && request.action !== "undo" && token !== null
+    const plan = (request.id ?? request.name) === undefined && token !== null
     return [{ why: plan ? "apply exactly this" : "make this change", input: { ...call, ...(plan && { plan: token }) } }]
   }
-  if (request.action === "undo") return [{ why: "make it again", input: { action: "undo", change: committed.change } }]
-  const simple = target && !second && request.action !== "reconcile"
-  const back = simple
-    ? { action: request.action === "enable" ? "disable" : "enable", id: target.id }
-    : { action: "undo", change: committed.change }
-  return [{ why: "take it back", input: back }]
+  const why = request.action === "undo" ? "make it again" : "take it back"
+  return [{ why, input: { action: "undo", change: committed.change } }]
 }

@@ -11,6 +11,7 @@ import { withoutRules } from "../core/take-back.ts"
 import { compilePattern, isLiteral } from "../core/wildcard.ts"
 import { type GlobalFile, type World, worldWith } from "../core/world.ts"
 import { type Intent, readChanges } from "../files/journal.ts"
+import { cut } from "../tool/budget.ts"
 import { isProblem, nothingToUndo, type Problem, protectedSkills, undoConflict } from "../tool/problems.ts"
 import type { Host } from "./ports.ts"
 import type { Ground } from "./rehearse.ts"
@@ -42,7 +43,7 @@ export async function pastChanges(host: Host): Promise<PastChange[]> {
 /** Takes one change back: the newest of this session that still stands, or the one that the call names. */
 export async function undoing(ground: Ground): Promise<{ draft: Draft; undoes: string } | Problem> {
   const { world, scene, request, caller } = ground
-  const past = await choose(await pastChanges(scene.host), request.change, scene.host)
+  const past = choose(await pastChanges(scene.host), request.change, scene.host)
   if (isProblem(past)) return past
   const covered = new Map(past.targets.map((id) => [id, coveredBy(id, world.skills)]))
   const guarded = protectedAmong(scene.host, [...new Set([...covered].flatMap(([id, ids]) => [id, ...ids]))])
@@ -76,23 +77,39 @@ const SHOWN = 20
 const coveredBy = (id: string, skills: readonly string[]): string[] =>
   isLiteral(id) ? [] : skills.filter(compilePattern(id).matches).sort(compareIds)
 
-async function choose(past: readonly PastChange[], named: string | undefined, host: Host): Promise<Intent | Problem> {
+/** The change that is meant, or those that can be named. */
+function choose(past: readonly PastChange[], named: string | undefined, host: Host): Intent | Problem {
+  const refuse = (message: string, data: object = {}) => nothingToUndo(message, { ...data, changes: newest(past) })
   if (named === undefined) {
-    const newest = past.find(
+    const own = past.find(
       ({ intent, undoneBy }) =>
         intent.session === host.caller.session && intent.undoes === undefined && undoneBy === null,
     )
-    return newest?.intent ?? nothingToUndo("no change of this session to this config stands", {})
+    return own?.intent ?? refuse("no change of this session to this config stands")
   }
   const found = past.find(({ intent }) => intent.change === named)
-  if (!found) return nothingToUndo(`no change \`${named}\` of this config is known`, { change: named })
+  if (!found) return refuse(`no change \`${named}\` of this config is known`, { change: named })
   return found.undoneBy === null
     ? found.intent
-    : nothingToUndo(`\`${named}\` is undone already; undo \`${found.undoneBy}\` to make it again`, {
+    : refuse(`\`${named}\` is undone already; undo \`${found.undoneBy}\` to make it again`, {
         change: named,
         undoneBy: found.undoneBy,
       })
 }
+
+const MAX_CHANGES = 10
+const MAX_TARGETS = 5
+
+/** The last changes as an answer tells them, newest first: each can be named. */
+export const newest = (past: readonly PastChange[]) =>
+  past.slice(0, MAX_CHANGES).map(({ intent, undoneBy }) => ({
+    change: intent.change,
+    time: intent.time,
+    action: intent.action,
+    ...cut("targets", [...intent.targets], MAX_TARGETS),
+    ...(intent.note !== undefined && { note: intent.note }),
+    ...(undoneBy !== null && { undoneBy }),
+  }))
 
 /** The edits that take a change back, last edit first; by its text where that is found, else by its rules. */
 function editsBack(world: World, past: Intent): FileChange[] | Problem {

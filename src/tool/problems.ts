@@ -131,10 +131,13 @@ export const approvalRequired = (resources: readonly string[], why: string): Pro
   },
 })
 
-export const nothingToUndo = (message: string, data: Readonly<Record<string, unknown>>): Problem => ({
+export const nothingToUndo = (
+  message: string,
+  data: { readonly changes: readonly object[] } & Readonly<Record<string, unknown>>,
+): Problem => ({
   code: "nothing_to_undo",
   message,
-  hint: "undo with dryRun lists the last changes",
+  ...(data.changes.length > 0 && { hint: "name one of `data.changes`, the last ones, in `change`" }),
   data,
 })
 

@@ -1,5 +1,5 @@
 // Taking changes back, after others have written too, on both hosts.
-import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { validated } from "../tool/validated.ts"
@@ -43,6 +43,7 @@ describe.each(HOSTS)("undo on $name", ({ open }) => {
     await done({ action: "undo", change: second })
     const answer = validated(await unchanged(host, () => host.call({ action: "undo", dryRun: true })))
     expect(answer).toMatchObject({ ok: true, changed: false, undoes: first, targets: [{ id: "pdf", after: "allow" }] })
+    expect(answer.plan, "undo takes none").toBeUndefined()
     expect(answer.changes).toMatchObject([
       { action: "undo", targets: ["pdf-forms"] },
       { change: second, action: "disable", undoneBy: expect.any(String) },
@@ -106,6 +107,30 @@ describe.each(HOSTS)("undo on $name", ({ open }) => {
     await done({ action: "undo", change: undo })
     expect(text()).toContain('"pdf": "deny"')
     expect((await call({ action: "undo", dryRun: true })).undoes).toBe(change)
+  })
+
+  it("tells another session which changes it can name", async () => {
+    host = await open(WORLD)
+    const change = await done({ action: "disable", id: "pdf" })
+    const journal = join(host.stateDir, "journal.jsonl")
+    writeFileSync(journal, readFileSync(journal, "utf8").replace(/"session":"[^"]*"/, '"session":"ses_other"'))
+    for (const input of [{ action: "undo" }, { action: "undo", dryRun: true }])
+      expect((await call(input)).error).toMatchObject({
+        code: "nothing_to_undo",
+        data: { changes: [{ change, action: "disable", targets: ["pdf"] }] },
+      })
+    await done({ action: "undo", change })
+    expect(text()).toBe(CONFIG)
+  })
+
+  it("is the way back that each change offers", async () => {
+    host = await open(WORLD)
+    for (const action of ["disable", "enable"]) {
+      const { next } = await call({ action, id: "docx" })
+      const back = next[0]?.input ?? {}
+      await done(back)
+      expect(text()).toBe(CONFIG)
+    }
   })
 
   it("survives a torn last line of the journal, and mends it", async () => {

@@ -42,7 +42,7 @@ describe("disable", () => {
       takesEffect: "now",
       backup: null,
       sidecar: { file: path(SIDECAR), written: true },
-      next: [{ input: { action: "enable", id: "a" } }],
+      next: [{ input: { action: "undo", change: reply.change } }],
     })
     expect(
       reply.impact.map(({ agents, direction, before, after, ids }) => ({ agents, direction, before, after, ids })),
@@ -221,7 +221,7 @@ describe("enable", () => {
         effect: "deny",
         origin: { layer: "global", file: path("opencode.jsonc"), ...placeOf(before, '{ "action"') },
       },
-      next: [{ input: { action: "disable", id: "b" } }],
+      next: [{ input: { action: "undo", change: reply.change } }],
     })
     expect(await effect("b")).toBe("allow")
     expect(text("opencode.jsonc")).toContain("// by hand")
