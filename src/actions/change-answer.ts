@@ -74,14 +74,18 @@ export async function answerChange(
 
 /** What became of the whole change. */
 function resultOf(
-  { scene, sidecar, draft, targets }: Rehearsal,
+  { request, scene, sidecar, draft, targets }: Rehearsal,
   verification: Verification,
   committed: Committed | null,
 ) {
   const stale = verification === NOT_RELOADED || !scene.host.reloads
   return {
     changed: committed !== null,
-    reason: reasonOf(draft.targets.length === 1 ? targets : targets.filter(({ changed }) => changed), targets),
+    reason: reasonOf(
+      draft.targets.length === 1 ? [] : targets.filter(({ changed }) => changed),
+      targets,
+      MIXED[request.action],
+    ),
     verification,
     takesEffect: stale ? ("restart" as const) : ("now" as const),
     backup: committed?.backup ?? null,
@@ -90,12 +94,14 @@ function resultOf(
   }
 }
 
-/** The reason that all share; for different ones, what they come to. */
-function reasonOf(counting: readonly Target[], all: readonly Target[]): Reason | null {
+/** What different reasons come to; those of `reconcile` have nothing in common. */
+const MIXED: { readonly [action: string]: Reason | undefined } = { enable: "enabled", disable: "disabled" }
+
+/** The reason that all share. */
+function reasonOf(counting: readonly Target[], all: readonly Target[], mixed: Reason | null = null): Reason | null {
   const [first, ...others] = counting.length > 0 ? counting : all
   if (!first) return null
-  if (others.every(({ reason }) => reason === first.reason)) return first.reason
-  return first.after === "allow" ? "enabled" : "disabled"
+  return others.every(({ reason }) => reason === first.reason) ? first.reason : mixed
 }
 
 const shownTarget = ({ id, before, after, changed, reason }: Target, written: boolean) => ({

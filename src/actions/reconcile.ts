@@ -1,6 +1,6 @@
 import { type FileChange, findExact, takeOut } from "../core/candidates.ts"
 import { compileAll, firstOf, outcomesOf, sideEffectsOf } from "../core/outcome.ts"
-import { type Draft, merged, type PlannedTarget } from "../core/plan-all.ts"
+import { type Draft, merged } from "../core/plan-all.ts"
 import { compareSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { isLiteral } from "../core/wildcard.ts"
 import { type World, worldWith } from "../core/world.ts"
@@ -29,40 +29,40 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
     rules.some(
       ({ file, resource, effect }) => file === record.file && resource === record.id && effect === record.effect,
     )
-  const targets: PlannedTarget[] = []
-  const note = (id: string, reason: "record_dropped" | "record_added" | "rule_removed"): void => {
-    targets.push({ wish: { id, effect: "allow" }, reason })
-  }
+  /** Each id once, with what became of it last. */
+  const reasons = new Map<string, "record_dropped" | "record_added" | "rule_removed">()
 
   let records = world.records.filter((record) => {
     const drops = isOwn(record) && stale.has(record.id) && !hasRule(record)
-    if (drops) note(record.id, "record_dropped")
+    if (drops) reasons.set(record.id, "record_dropped")
     return !drops
   })
   const edits: FileChange[] = []
   let next: World = world
   for (const id of gone) {
     const recorded = records.filter((record) => isOwn(record) && record.id === id)
-    const exact = findExact(next.files, id).filter(({ file }) => recorded.some((record) => record.file === file.name))
+    const exact = findExact(next.files, id).filter(({ file, rule }) =>
+      recorded.some((record) => record.file === file.name && record.effect === rule.effect),
+    )
     const taken = takeOut(next, id, exact)
     if ("kind" in taken) return refusal(taken, { id, effect: "allow" }, caller.id, scene.host, { file: "", text: "" })
-    if (recorded.length > 0) note(id, taken.length > 0 ? "rule_removed" : "record_dropped")
+    if (recorded.length > 0) reasons.set(id, taken.length > 0 ? "rule_removed" : "record_dropped")
     edits.push(...taken)
     records = records.filter((record) => !recorded.includes(record))
     next = worldWith(next, new Map(taken.map(({ file, after }) => [file.name, after])), records)
   }
   if (isWanted("unrecordedRules"))
     for (const { file, resource, effect, secret } of rules.toReversed()) {
-      const known = records.some((record) => isOwn(record) && record.file === file && record.id === resource)
-      if (secret || known || !isLiteral(resource) || !registered.has(resource)) continue
-      records = [...records, { generation: world.generation, file, id: resource, effect }]
-      note(resource, "record_added")
+      if (secret || !isLiteral(resource) || !registered.has(resource)) continue
+      const isItsOwn = (record: SidecarRecord) => isOwn(record) && record.file === file && record.id === resource
+      if (records.some((record) => isItsOwn(record) && hasRule(record))) continue
+      // Somebody else may have given our rule another effect: what stood there before it is still known.
+      const adopted = { ...world.records.find(isItsOwn), generation: world.generation, file, id: resource, effect }
+      records = [...records.filter((record) => !isItsOwn(record)), adopted]
+      reasons.set(resource, "record_added")
     }
 
-  const guarded = protectedAmong(
-    scene.host,
-    targets.map(({ wish }) => wish.id),
-  )
+  const guarded = protectedAmong(scene.host, [...reasons.keys()])
   if (guarded.length > 0) return protectedSkills(guarded)
   const before = compileAll(world.rulesets(new Map()))
   const after = compileAll(next.rulesets(new Map()))
@@ -72,7 +72,7 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
       sideEffects: sideEffects.slice(0, SHOWN),
     })
   return {
-    targets,
+    targets: [...reasons].map(([id, reason]) => ({ wish: { id, effect: "allow" }, reason })),
     changes: merged(edits),
     edits,
     records,

@@ -115,10 +115,11 @@ function* inPlace(world: World, wish: Wish, exact: readonly Found[], reason: Cha
   }
 }
 
-/** Takes all these exact rules for an id out, whatever they say. */
+/** Takes these exact rules for an id out. */
 export function takeOut(world: World, id: string, exact: readonly Found[]): FileChange[] | FileFault {
   const fault = exact.map(({ file }) => faultOf(file, id)).find((problem) => problem !== null)
-  return fault ?? strip(world, { id, effect: "allow" }, exact, () => true)
+  const effects = new Set(exact.map(({ rule }) => rule.effect))
+  return fault ?? strip(world, { id, effect: "allow" }, exact, ({ effect }) => effects.has(effect))
 }
 
 function withoutExact(world: World, wish: Wish, exact: readonly Found[]): Candidate {

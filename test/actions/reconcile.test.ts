@@ -40,7 +40,7 @@ describe.each(HOSTS)("reconcile on $name", ({ open, generation }) => {
     host = await open(worldOf(generation))
     const before = host.readConfig("opencode.jsonc")
     const rehearsal = await call({ action: "reconcile" })
-    expect(rehearsal).toMatchObject({ error: { code: "plan_required" }, plan: { count: 3 } })
+    expect(rehearsal).toMatchObject({ error: { code: "plan_required" }, plan: { count: 3 }, reason: null })
     expect(rehearsal.targets).toMatchObject([
       { id: "docx", reason: "record_dropped" },
       { id: "gone", reason: "rule_removed" },
@@ -70,6 +70,43 @@ describe.each(HOSTS)("reconcile on $name", ({ open, generation }) => {
     host = await open(worldOf(generation))
     const answer = await call({ action: "reconcile", where: { finding }, dryRun: true })
     expect(answer).toMatchObject({ ok: true, changed: false, targets: [{ id }], plan: { count: 1 } })
+  })
+
+  describe("a rule that someone gave another effect than its record says", () => {
+    const edited = (id: string): World => ({
+      files: {
+        "opencode.jsonc": `{\n  "permission": {\n    "skill": {\n      "${id}": "ask"\n    }\n  }\n}\n`,
+        [SIDECAR]: JSON.stringify({
+          schemaVersion: 1,
+          records: [{ ...record(generation, id, "deny"), previous: "allow" }],
+        }),
+      },
+      loaded: { rules: [["skill", id, "ask"]] },
+    })
+
+    it.each([{}, { where: { finding: "unrecordedRules" } }])(
+      "is recorded as it stands, and named once: %j",
+      async (by) => {
+        host = await open(edited("pdf"))
+        const rehearsal = await call({ action: "reconcile", ...by })
+        expect(rehearsal).toMatchObject({ targets: [{ id: "pdf", reason: "record_added" }], plan: { count: 1 } })
+        await call(rehearsal.next[0]?.input ?? {})
+        expect(JSON.parse(host.readConfig(SIDECAR)).records).toEqual([
+          { ...record(generation, "pdf", "ask"), previous: "allow" },
+        ])
+        const { consistency } = await call({ action: "list" })
+        expect(consistency).toEqual({ staleSidecarIds: [], unrecordedRules: [], missingFromRegistry: [] })
+      },
+    )
+
+    it.each([{}, { where: { finding: "missingFromRegistry" } }])("stays when its skill is gone: %j", async (by) => {
+      host = await open(edited("gone"))
+      const before = host.readConfig("opencode.jsonc")
+      const rehearsal = await call({ action: "reconcile", ...by })
+      expect(rehearsal.targets).toMatchObject([{ id: "gone", reason: "record_dropped" }])
+      expect(await call(rehearsal.next[0]?.input ?? {})).toMatchObject({ ok: true, changed: true })
+      expect(host.readConfig("opencode.jsonc")).toBe(before)
+    })
   })
 
   it("touches no record of the other host, and no skill that is protected", async () => {
