@@ -214,7 +214,7 @@ const nowhere = (layer: LocatedRule["origin"]["layer"]) => ({ layer, file: null,
 
 export const isCatchAll = (rule: Rule): boolean => rule.action === "*" && rule.resource === "*"
 
-const endsWith = (rules: readonly Rule[], tail: readonly Rule[]): boolean =>
+export const endsWith = (rules: readonly Rule[], tail: readonly Rule[]): boolean =>
   rules.length >= tail.length && startsWithAt(rules, rules.length - tail.length, tail)
 
 const startsWithAt = (rules: readonly Rule[], at: number, run: readonly Rule[]): boolean =>

@@ -2,7 +2,9 @@ import { basename, join } from "node:path"
 import type { HostAgent, HostModel, HostSkill, Observation, Texts } from "../actions/ports.ts"
 import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
-import { isCatchAll, type Model } from "../core/predict.ts"
+import { speaksOf } from "../core/evaluate.ts"
+import { endsWith, isCatchAll, type Model } from "../core/predict.ts"
+import type { Rule } from "../core/rule.ts"
 import { configDocument, configTextOf, documentsOf } from "./documents.ts"
 import type { Source } from "./sources.ts"
 
@@ -58,10 +60,10 @@ export function observation(given: {
   const users = loaded.filter((document) => document.layer !== "project")
   return {
     read: layers.read,
-    withoutProject: (agent, action) => {
-      const end = agent.rules.findIndex((rule) => !isCatchAll(rule))
-      return [...agent.rules.slice(0, end < 0 ? undefined : end), ...first(users, action).tail(agent.id)]
-    },
+    withoutProject: (agent, action) => [
+      ...hostsOwn(agent.rules, first(loaded, action).tail(agent.id), action),
+      ...first(users, action).tail(agent.id),
+    ],
     agents: given.agents,
     skills: given.skills,
     globals: layers.globals,
@@ -70,6 +72,14 @@ export function observation(given: {
     model,
     models: [model, ...others.map(hostModel)],
   }
+}
+
+/** What stands before the configuration's share; where that cannot be told, the rules for everything at the start. */
+function hostsOwn(rules: readonly Rule[], tail: readonly Rule[], action: string): readonly Rule[] {
+  const real = rules.filter((rule) => speaksOf(rule, action))
+  if (endsWith(real, tail)) return real.slice(0, real.length - tail.length)
+  const end = rules.findIndex((rule) => !isCatchAll(rule))
+  return end < 0 ? rules : rules.slice(0, end)
 }
 
 function withText(

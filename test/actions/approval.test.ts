@@ -175,6 +175,16 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
     expect(await resultOf({ action: "undo" })).toBe("not_permitted")
   })
 
+  it("a project cannot give what the host itself denies to an agent", async () => {
+    const world = worldOf({ merged: [] })
+    await start({
+      ...world,
+      projectFiles: { "opencode.json": JSON.stringify({ agent: { explore: { permission: { "*": "allow" } } } }) },
+      loaded: { ...world.loaded, agentRules: { explore: [["*", "*", "allow"]] } },
+    })
+    expect(await resultOf({ action: "disable", id: "pdf" }, "explore")).toBe("not_permitted")
+  })
+
   it("a rehearsal needs no approval", async () => {
     await start(worldOf({ global: { "?*": "deny" }, merged: [["?*", "deny"]] }))
     expect(await call({ action: "enable", id: "docx", dryRun: true })).toMatchObject({ ok: true, changed: false })
