@@ -28,8 +28,8 @@ const CONTENT: Record<(typeof PARTS)[number], (rehearsal: Rehearsal) => unknown>
       dialectFor(scene.host, file, scene.observation.configJson).dialect,
     ]),
   request: ({ request }) => {
-    const { plan: _, dryRun: __, ...rest } = request
-    return Object.entries(rest).sort(([a], [b]) => compareIds(a, b))
+    const { plan: _, dryRun: __, where, ...rest } = request
+    return [sorted(rest), sorted(where ?? {})]
   },
   targets: ({ targets }) => targets.map(({ id, path, before, after }) => [id, path, before, after]),
   effects: ({ draft, targets }) => [
@@ -41,6 +41,9 @@ const CONTENT: Record<(typeof PARTS)[number], (rehearsal: Rehearsal) => unknown>
     ]),
   ],
 }
+
+/** The order of an object's keys says nothing. */
+const sorted = (fields: object): unknown => Object.entries(fields).sort(([a], [b]) => compareIds(a, b))
 
 /** 96 bits. */
 const DIGEST_CHARACTERS = 16

@@ -96,6 +96,13 @@ describe.each(HOSTS)("bulk on $name", ({ open }) => {
     expect(snapshot(host.configDir)).toEqual(first)
   })
 
+  it("is the same request in another order of keys", async () => {
+    host = await open(WORLD)
+    const plan = tokenIn(await call({ action: "disable", match: "pdf*", where: { scope: "user", source: "config" } }))
+    const again = { where: { source: "config", scope: "user" }, match: "pdf*", action: "disable", dryRun: true, plan }
+    expect(await call(again)).toMatchObject({ ok: true, changed: false })
+  })
+
   it("writes one pattern as one rule, which undo takes back", async () => {
     host = await open(WORLD)
     const rehearsal = await call({ action: "disable", match: "pdf*", rule: "pattern" })
