@@ -188,11 +188,12 @@ function withUndone(whole: ChangeBody, { undoes }: Rehearsal, changes: UndoBody[
   return { ...whole, undoes: undoes ?? "", ...(changes && { changes }) }
 }
 
-function nextOf({ request, targets }: Rehearsal, committed: Committed | null, token: string | null): Next[] {
+function nextOf({ request, scene, targets }: Rehearsal, committed: Committed | null, token: string | null): Next[] {
   const [target, second] = targets
   if (!targets.some(({ changed }) => changed))
     return target && !second ? [{ why: "which rule decides", input: { action: "inspect", id: target.id } }] : []
   if (committed === null) {
+    if (scene.host.options.writes === "operator") return []
     const { dryRun: _, plan: __, ...call } = request
     const plan = (request.id ?? request.name) === undefined && token !== null
     return [{ why: plan ? "apply exactly this" : "make this change", input: { ...call, ...(plan && { plan: token }) } }]

@@ -4,7 +4,7 @@ import { type Draft, merged } from "../core/plan-all.ts"
 import { compareSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { isLiteral } from "../core/wildcard.ts"
 import { type World, worldWith } from "../core/world.ts"
-import { notEffective, type Problem, protectedSkills } from "../tool/problems.ts"
+import { notEffective, type Problem } from "../tool/problems.ts"
 import { globalSkillRules } from "./records.ts"
 import { refusal } from "./refusal.ts"
 import type { Ground } from "./rehearse.ts"
@@ -12,19 +12,31 @@ import { protectedAmong } from "./targets.ts"
 
 const SHOWN = 20
 
+export interface Reconciliation {
+  readonly draft: Draft
+  /** Protected skills that a finding names: their records and rules are left as they are. */
+  readonly leftOut: readonly string[]
+}
+
 /**
  * Brings records, rules and registry together: records without a rule go, recorded rules of skills that are gone go
  * with their records, exact rules of registered skills get a record. A second run finds nothing.
  */
-export function reconciliation({ world, scene, caller, request }: Ground): Draft | Problem {
+export function reconciliation({ world, scene, caller, request }: Ground): Reconciliation | Problem {
   const wanted = request.where && "finding" in request.where ? request.where.finding : undefined
   const isWanted = (finding: string): boolean => wanted === undefined || wanted === finding
   const isOwn = (record: SidecarRecord): boolean => record.generation === world.generation
+  const leftOut = new Set<string>()
+  const isFree = (id: string): boolean => {
+    const guarded = protectedAmong(scene.host, [id]).length > 0
+    if (guarded) leftOut.add(id)
+    return !guarded
+  }
   const registered = new Set(world.skills)
   const rules = globalSkillRules(scene.observation)
   const findings = compareSidecar(world.records.filter(isOwn), rules, registered)
   const stale = new Set(isWanted("staleSidecarIds") ? findings.staleSidecarIds : [])
-  const gone = isWanted("missingFromRegistry") ? findings.missingFromRegistry : []
+  const gone = isWanted("missingFromRegistry") ? findings.missingFromRegistry.filter(isFree) : []
   const hasRule = (record: SidecarRecord): boolean =>
     rules.some(
       ({ file, resource, effect }) => file === record.file && resource === record.id && effect === record.effect,
@@ -33,7 +45,7 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
   const reasons = new Map<string, "record_dropped" | "record_added" | "rule_removed">()
 
   let records = world.records.filter((record) => {
-    const drops = isOwn(record) && stale.has(record.id) && !hasRule(record)
+    const drops = isOwn(record) && stale.has(record.id) && !hasRule(record) && isFree(record.id)
     if (drops) reasons.set(record.id, "record_dropped")
     return !drops
   })
@@ -55,15 +67,13 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
     for (const { file, resource, effect, secret } of rules.toReversed()) {
       if (secret || !isLiteral(resource) || !registered.has(resource)) continue
       const isItsOwn = (record: SidecarRecord) => isOwn(record) && record.file === file && record.id === resource
-      if (records.some((record) => isItsOwn(record) && hasRule(record))) continue
+      if (records.some((record) => isItsOwn(record) && hasRule(record)) || !isFree(resource)) continue
       // Somebody else may have given our rule another effect: what stood there before it is still known.
       const adopted = { ...world.records.find(isItsOwn), generation: world.generation, file, id: resource, effect }
       records = [...records.filter((record) => !isItsOwn(record)), adopted]
       reasons.set(resource, "record_added")
     }
 
-  const guarded = protectedAmong(scene.host, [...reasons.keys()])
-  if (guarded.length > 0) return protectedSkills(guarded)
   const before = compileAll(world.rulesets(new Map()))
   const after = compileAll(next.rulesets(new Map()))
   const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, gone, was, after[i] ?? was))
@@ -71,8 +81,8 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
     return notEffective("taking the rules of missing skills out would change other skills", "remove them by hand", {
       sideEffects: sideEffects.slice(0, SHOWN),
     })
-  return {
-    targets: [...reasons].map(([id, reason]) => ({ wish: { id, effect: "allow" }, reason })),
+  const draft = {
+    targets: [...reasons].map(([id, reason]) => ({ wish: { id, effect: "allow" as const }, reason })),
     changes: merged(edits),
     edits,
     records,
@@ -80,4 +90,5 @@ export function reconciliation({ world, scene, caller, request }: Ground): Draft
     unreached: [],
     rule: null,
   }
+  return { draft, leftOut: [...leftOut] }
 }

@@ -89,8 +89,10 @@ async function otherDraft(ground: Ground): Promise<Planned | Problem> {
     const found = await undoing(ground)
     return isProblem(found) ? found : { ...found, targets: targetsOf(ground, found.draft) }
   }
-  const draft = reconciliation(ground)
-  return isProblem(draft) ? draft : { draft, targets: targetsOf(ground, draft) }
+  const found = reconciliation(ground)
+  if (isProblem(found)) return found
+  const left = found.leftOut.map((id) => targetOf(ground, null, id, "protected", false))
+  return { draft: found.draft, targets: [...targetsOf(ground, found.draft), ...left] }
 }
 
 /** `disable` and `enable`: one rule for each skill. What was named by what it has in common may leave some out. */

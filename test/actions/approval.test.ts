@@ -222,7 +222,7 @@ describe.each(HOSTS)("approval on $name", ({ open, generation }) => {
         { action: "disable", ids: ["pdf", "pdf-forms"] },
       ]) {
         const answer = validated(await unchanged(host, () => host.call(input)))
-        expect(answer).toMatchObject({ ok: false, changed: false, error: { code: "not_permitted" } })
+        expect(answer).toMatchObject({ ok: false, changed: false, error: { code: "not_permitted" }, next: [] })
         expect(Object(answer.error?.data?.manual).text).toContain('"pdf": "deny"')
       }
     })

@@ -109,11 +109,30 @@ describe.each(HOSTS)("reconcile on $name", ({ open, generation }) => {
     })
   })
 
-  it("touches no record of the other host, and no skill that is protected", async () => {
+  it("touches no record of the other host, and leaves out what is protected", async () => {
     const other = generation === "opencode-1" ? "opencode-2" : "opencode-1"
-    const world = worldOf(other)
-    host = await open({ ...world, options: { protect: ["pdf"] } })
-    expect((await call({ action: "reconcile" })).error).toMatchObject({ code: "protected", data: { ids: ["pdf"] } })
+    host = await open({ ...worldOf(other), options: { protect: ["pdf"] } })
+    expect(await call({ action: "reconcile" })).toMatchObject({
+      ok: true,
+      targets: [{ id: "pdf", changed: false, reason: "protected" }],
+    })
     expect(records()).toEqual(["docx", "gone"])
+  })
+
+  it("leaves the records and rules of protected skills as they are, and does the rest", async () => {
+    host = await open({ ...worldOf(generation), options: { protect: ["pdf", "gone"] } })
+    const before = host.readConfig("opencode.jsonc")
+    const rehearsal = await call({ action: "reconcile" })
+    expect(rehearsal).toMatchObject({
+      targets: [
+        { id: "docx", reason: "record_dropped" },
+        { id: "gone", reason: "protected" },
+        { id: "pdf", reason: "protected" },
+      ],
+      plan: { count: 1 },
+    })
+    expect(await call(rehearsal.next[0]?.input ?? {})).toMatchObject({ ok: true, counts: { targets: 3, changed: 1 } })
+    expect(host.readConfig("opencode.jsonc")).toBe(before)
+    expect(records()).toEqual(["gone"])
   })
 })
