@@ -144,6 +144,31 @@ describe.each(HOSTS)("undo on $name", ({ open }) => {
     expect(lines.filter((line) => line.includes("torn"))).toEqual(['{"kind":"intent","change":"torn'])
   })
 
+  it.each([
+    {
+      name: "beside the section",
+      start: '{\n  "theme": "x"\n}\n',
+      at: /"theme": "x"/,
+      beside: '"theme": "x",\n  "model": "m"',
+    },
+    { name: "in the section", start: '{\n  "theme": "x"\n}\n', at: /("permissions?": [[{])/, beside: "$1 BASH," },
+    { name: "in the file that was made", start: null, at: /^\{/, beside: '{\n  "theme": "x",' },
+  ])("takes out all that was made for the rule, whatever has come $name", async ({ start, at, beside }) => {
+    for (const back of [{ action: "undo" }, { action: "enable", id: "pdf" }]) {
+      host = await open(start === null ? {} : { files: { "opencode.jsonc": start } })
+      await done({ action: "disable", id: "pdf" })
+      const bash = text().includes("permissions")
+        ? '{ "action": "bash", "resource": "*", "effect": "ask" }'
+        : '"bash": "ask"'
+      await edit((now) => now.replace(at, beside).replace("BASH", bash))
+      const { notices } = await call(back)
+      expect(notices.map(({ code }) => code)).not.toContain("section_left")
+      expect(text()).not.toMatch(/"skill"|pdf|\[\s*\]/)
+      expect(text()).toContain(beside.replace("$1 BASH,", bash))
+      host.stop()
+    }
+  })
+
   it("removes the file and the records that the change made", async () => {
     host = await open({})
     const first = snapshot(host.configDir)

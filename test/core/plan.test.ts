@@ -1160,12 +1160,11 @@ describe("what others wrote into a section that was made here stays", () => {
     expect(act(setup, "pdf", "allow").next.files[JSONC]).toContain('"model": "x"')
   })
 
-  const SCHEMA = '"$schema": "https://opencode.ai/config.json",'
-  const MADE = '"permission": {\n    "skill": {\n    }\n  }'
+  const SCHEMA = '"$schema": "https://opencode.ai/config.json"'
   const KEPT = '"permission": {\n    "skill": {\n      /* keep me */\n    }\n  }'
 
   test.each<[was: string | null, after: string]>([
-    [null, `{\n  ${SCHEMA}\n  ${KEPT}\n}\n`],
+    [null, `{\n  ${SCHEMA},\n  ${KEPT}\n}\n`],
     ["", `{\n  ${KEPT}\n}\n`],
     ["{}", `{\n  ${KEPT}\n}`],
     ['{"permission":{}}', '{"permission":{"skill":{/* keep me */}}}'],
@@ -1180,9 +1179,9 @@ describe("what others wrote into a section that was made here stays", () => {
   })
 
   test.each<[was: string | null, after: string]>([
-    [null, `// mine\n{\n  ${SCHEMA}\n  ${MADE}\n}\n`],
-    ["", `// mine\n{\n  ${MADE}\n}\n`],
-    ["\ufeff", `\ufeff// mine\n{\n  ${MADE}\n}\n`],
+    [null, `// mine\n{\n  ${SCHEMA}\n}\n`],
+    ["", "// mine\n{\n}\n"],
+    ["\ufeff", "\ufeff// mine\n{\n}\n"],
     ["{}", "// mine\n{}"],
   ])("a comment above the object, where %j was: what is left is one that the host loads", (was, after) => {
     const setup = grown(one({ [JSONC]: was }), (made) => made.replace("{", "// mine\n{"))

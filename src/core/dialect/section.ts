@@ -7,6 +7,9 @@ import { type Edit, removeMembers, replaceValue } from "../span-edit.ts"
 export const DIALECTS = ["permission", "permissions"] as const
 export type Dialect = (typeof DIALECTS)[number]
 
+/** The keys that lead to the rules. */
+const WAYS: Record<Dialect, readonly string[]> = { permission: ["permission", "skill"], permissions: ["permissions"] }
+
 /** The same-line comment that marks a rule as written by this tool, in files that may hold comments. */
 export const MARKER = "// skill_management"
 
@@ -60,12 +63,19 @@ export const setEffect = (text: string, rule: ExactRule, effect: Effect): Edit[]
   replaceValue(rule.effectNode, effect, text),
 ]
 
-/** Takes a rule out, and with it the section that was made for it, when nothing else has come to live there. */
+/** Takes a rule out, and with it as much of what was made for it as nothing else has come to live in. */
 export function removeRule(text: string, root: Node, rule: ExactRule, created: CreatedSection | undefined): Edit[] {
   return (
-    (created && !isWholeText(created) && restoreSection(text, root, rule, created)) ||
-    removeMembers(text, rule.container, [rule.index], MARKER)
+    (created && restoreSections(text, root, rule, created)) || removeMembers(text, rule.container, [rule.index], MARKER)
   )
+}
+
+function restoreSections(text: string, root: Node, rule: ExactRule, created: CreatedSection): Edit[] | null {
+  const edits = isWholeText(created) ? null : restoreSection(text, root, rule, created)
+  const inner = WAYS[rule.dialect][created.path.length]
+  if (edits || inner === undefined) return edits
+  // What stands in a section that was made was made with it.
+  return restoreSections(text, root, rule, { path: [...created.path, inner], was: null })
 }
 
 /**
