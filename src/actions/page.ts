@@ -11,8 +11,8 @@ import type { FullRow } from "./rows.ts"
 /** Makes a page's answer; `share` is what its other arrays may keep of their full size. */
 export type Page = (rows: readonly Row[], share: number) => Outcome
 
-/** Skills without an id come last, by path. */
-export const keyOf = (row: FullRow): string => (row.id === null ? `1${row.path ?? ""}` : `0${row.id}`)
+/** By id, then by path; skills without an id come last. */
+export const keyOf = ({ id, path }: FullRow): string => (id === null ? `1${path ?? ""}` : `0${id}\0${path ?? ""}`)
 export const inOrder = (rows: readonly FullRow[]): FullRow[] =>
   rows
     .map((row) => ({ row, key: keyOf(row) }))

@@ -12,16 +12,21 @@ const START = 256
  * A page ends behind a row, and the cursor names that row and the filters. It stays good while skills come and go;
  * it means nothing under other filters.
  */
-export const encodeCursor = (filter: string, key: string): string =>
-  Buffer.from(JSON.stringify([1, digest(filter), key.slice(0, START), digest(key)])).toString("base64url")
+export function encodeCursor(filter: string, key: string): string {
+  const mark = { start: key.slice(0, START), digest: digest(key) }
+  return Buffer.from(JSON.stringify([1, seal(filter, mark), mark.start, mark.digest])).toString("base64url")
+}
+
+/** Under other filters, or changed in any place, a cursor is none of ours. */
+const seal = (filter: string, mark: Mark): string => digest(JSON.stringify([filter, mark.start, mark.digest]))
 
 export function decodeCursor(cursor: string, filter: string): Mark | null {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
     if (!Array.isArray(parts) || parts.length !== 4) return null
-    const [version, filters, start, mark] = parts
-    const ours = version === 1 && filters === digest(filter) && typeof start === "string" && typeof mark === "string"
-    return ours ? { start, digest: mark } : null
+    const [version, sealed, start, digest] = parts
+    if (version !== 1 || typeof start !== "string" || typeof digest !== "string") return null
+    return sealed === seal(filter, { start, digest }) ? { start, digest } : null
   } catch {
     return null
   }
