@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path"
 import { expect, vi } from "vitest"
 import plugin from "../../../src/index.ts"
-import type { ChangeBody, EnableBody, InspectBody, ListBody } from "../../../src/tool/answer-schema.ts"
+import type { ChangeBody, EnableBody, InspectBody, ListBody, UndoBody } from "../../../src/tool/answer-schema.ts"
 import type { Effect } from "../../hosts/opencode-2/rules.ts"
 import { lastMatch } from "../../hosts/opencode-2/rules.ts"
 import { createStandin, type Listing, type Standin, type StandinOptions } from "../../hosts/opencode-2/standin.ts"
@@ -50,6 +50,7 @@ interface Bodies {
   inspect: InspectBody
   disable: ChangeBody
   enable: EnableBody
+  undo: UndoBody
 }
 export type Reply<Action extends keyof Bodies> = Envelope & Bodies[Action]
 

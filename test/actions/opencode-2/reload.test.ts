@@ -83,10 +83,10 @@ describe("a host that never reloads", () => {
 
   it("takes the call that the answer offers next", async () => {
     const { disable, call, names } = await start({ reloadDelayMs: NEVER, hurried: true })
-    const { next } = await disable("a")
+    const { next, change } = await disable("a")
     const [back] = next
-    expect(back?.input).toEqual({ action: "enable", id: "a" })
-    expect(await call("enable", { ...back?.input })).toMatchObject({ ok: true })
+    expect(back?.input).toEqual({ action: "undo", change })
+    expect(await call("undo", { ...back?.input })).toMatchObject({ ok: true })
     expect(names()).toEqual([])
   })
 
