@@ -27,6 +27,8 @@ export interface HostSkill {
   readonly description: string | null
   readonly autoinvoke: boolean | null
   readonly content: string | null
+  /** What a prompt pays for it where the host lists it, estimated. */
+  readonly tokens: number
 }
 
 /** Text by file name, for the global files that a plan would change; null for a file that is not there. */

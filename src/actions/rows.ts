@@ -3,7 +3,7 @@ import { upwards } from "../files/locations.ts"
 import type { Row } from "../tool/answer-schema.ts"
 import type { Source } from "../tool/vocabulary.ts"
 import type { Host, HostSkill } from "./ports.ts"
-import { promptTokens, unlistedReason } from "./prompt.ts"
+import { unlistedReason } from "./prompt.ts"
 import { type Scene, stateIn } from "./world.ts"
 
 /** One skill as the caller sees it, description whole. */
@@ -25,7 +25,7 @@ export function rowsOf(scene: Scene): (skill: HostSkill) => FullRow {
       state,
       path: skill.path,
       description: skill.description,
-      tokens: unlisted ? 0 : promptTokens(skill),
+      tokens: unlisted ? 0 : skill.tokens,
       ...(unlisted && { unlisted }),
       ...(pending !== state && { pending }),
     }

@@ -1,8 +1,7 @@
 /** What the real prompt of OpenCode 1 pays for each skill, and how far `tokens` is from a real tokenizer's count. */
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest"
-import type { HostSkill } from "../../src/actions/ports.ts"
-import { promptEntry } from "../../src/actions/prompt.ts"
+import { promptEntry } from "../../src/hosts/opencode-1/prompt.ts"
 import { type Host, hostAvailable, startHost } from "../hosts/opencode-1/host.ts"
 import { createSandbox, type Sandbox } from "../hosts/opencode-1/sandbox.ts"
 import { type ScriptedModel, startScriptedModel } from "../hosts/opencode-1/scripted-model.ts"
@@ -85,7 +84,7 @@ describe.skipIf(!hostAvailable)("the prompt of OpenCode 1 with a hundred skills"
   test("holds each skill as we think it does, to the byte", async () => {
     const registry = await host.get<{ name: string; description: string; location: string }[]>("/skill")
     expect(registry).toHaveLength(101)
-    const ours = registry.map(({ name, ...skill }) => [name, promptEntry({ id: name, name, ...skill } as HostSkill)])
+    const ours = registry.map(({ name, ...skill }) => [name, promptEntry({ name, ...skill })])
     expect(Object.fromEntries(entries)).toEqual(Object.fromEntries(ours))
   })
 

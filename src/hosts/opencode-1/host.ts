@@ -17,6 +17,7 @@ import { documentsOf } from "../documents.ts"
 import { layersOf, observation } from "../observation.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Loaded, type Places } from "./layers.ts"
+import { promptTokens } from "./prompt.ts"
 import { judgeSkill, skillRoots } from "./skills.ts"
 
 /** `client._client.get` of the plugin input: the one way to every route, also under a server password (1.18.34). */
@@ -108,15 +109,17 @@ async function readSkills(get: Get): Promise<HostSkill[] | null> {
     const location = text(skill.location)
     const path = location?.startsWith("/") ? location : null
     const derived = path ? basename(path.replace(/\/SKILL\.md$/i, ""), ".md") : null
+    const description = text(skill.description)
     return {
       id: name ?? derived,
       name,
       idFrom: name === null ? "path" : "name",
       path,
       location,
-      description: text(skill.description),
+      description,
       autoinvoke: null,
       content: text(skill.content),
+      tokens: promptTokens({ name: name ?? derived, description, location }),
     }
   })
 }

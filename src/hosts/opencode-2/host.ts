@@ -15,6 +15,7 @@ import {
 import type { LayerDocument } from "../../core/document.ts"
 import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
 import { type Effect, isEffect, type Rule } from "../../core/rule.ts"
+import { estimateTokens } from "../../core/tokens.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { layersOf, observation } from "../observation.ts"
 import type { Source } from "../sources.ts"
@@ -194,19 +195,24 @@ async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
     const id = text(skill.id)
     const location = text(skill.path) ?? text(skill.location)
     const path = location?.startsWith("/") && !location.startsWith("/builtin/") ? location : null
+    const [name, description] = [text(skill.name), text(skill.description)]
     const autoinvoke = skill.autoinvoke
     return {
       id: id ?? (path ? idFromPath(path) : null),
-      name: text(skill.name),
+      name,
       idFrom: id === null ? "path" : "registry",
       path,
       location,
-      description: text(skill.description),
+      description,
       autoinvoke: typeof autoinvoke === "boolean" ? autoinvoke : null,
       content: text(skill.content),
+      tokens: estimateTokens(FRAME, (name ?? id ?? "") + (description ?? "")),
     }
   })
 }
+
+/** What a listed skill's entry costs a prompt without its name and description: no location (code of the preview). */
+const FRAME = 21
 
 /** Older betas refuse a denied skill, 2.0.8 hands over the body and asks no rule (both measured). */
 function mentionOf(version: string | null, effect: Effect): UserReach {
