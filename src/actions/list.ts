@@ -5,7 +5,6 @@ import { isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { unfinishedChanges } from "../files/journal.ts"
 import type { ListBody, Next, Notice } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
-import { encodeCursor } from "../tool/cursor.ts"
 import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { notice } from "../tool/notices.ts"
@@ -13,7 +12,7 @@ import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool
 import { modelDiffers } from "./differing.ts"
 import { keeps } from "./filter.ts"
 import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
-import { fillPage, inOrder, keyOf, type Page, resume } from "./page.ts"
+import { cursorBehind, fillPage, inOrder, type Page, resume } from "./page.ts"
 import type { Host } from "./ports.ts"
 import { tokensOf } from "./prompt.ts"
 import { globalSkillRules, readSidecar } from "./records.ts"
@@ -30,7 +29,8 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   if (isProblem(scene)) return scene
   const all = inOrder(scene.skills.map(rowsOf(scene)))
   const filtered = all.filter(keeps(request))
-  const filter = JSON.stringify([request.match, request.where, request.query, request.agent])
+  const traits = Object.entries(request.where ?? {}).sort()
+  const filter = JSON.stringify([request.match, traits, request.query, request.agent])
   const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)
   if (from === null) {
     const hint = "start again without `cursor`, with the same filters"
@@ -44,9 +44,8 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   const problem = await configProblem(scene)
   const summary = summaryOf(scene, all)
   const page: Page = (rows, share) => {
-    const last = rest[rows.length - 1]
     const missing = rows.length < rest.length && !summaryOnly
-    const nextCursor = missing && last ? encodeCursor(filter, keyOf(last)) : null
+    const nextCursor = missing && rows.length > 0 ? cursorBehind(from + rows.length - 1, filter, filtered) : null
     const found = missing || from > 0 ? [notice("rows_missing", { shown: rows.length, total: filtered.length })] : []
     return {
       body: {

@@ -1,7 +1,7 @@
 import { compareIds } from "../core/order.ts"
 import type { Row } from "../tool/answer-schema.ts"
 import { bytesOf, MAX_BYTES, PAGE_BYTES } from "../tool/budget.ts"
-import { decodeCursor, isAt } from "../tool/cursor.ts"
+import { decodeCursor, encodeCursor, isAt } from "../tool/cursor.ts"
 import { envelope, type Outcome, render } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { ROW_FIELDS } from "../tool/vocabulary.ts"
@@ -11,20 +11,30 @@ import type { FullRow } from "./rows.ts"
 /** Makes a page's answer; `share` is what its other arrays may keep of their full size. */
 export type Page = (rows: readonly Row[], share: number) => Outcome
 
-/** By id, then by path; skills without an id come last. */
-export const keyOf = ({ id, path }: FullRow): string => (id === null ? `1${path ?? ""}` : `0${id}\0${path ?? ""}`)
+/** Skills without an id come last, by path. */
+const keyOf = ({ id, path }: FullRow): string => (id === null ? `1${path ?? ""}` : `0${id}`)
 export const inOrder = (rows: readonly FullRow[]): FullRow[] =>
   rows
     .map((row) => ({ row, key: keyOf(row) }))
     .sort((a, b) => compareIds(a.key, b.key))
     .map(({ row }) => row)
 
+/** The cursor behind one of the rows. Skills without id and path have one key. */
+export function cursorBehind(index: number, filter: string, rows: readonly FullRow[]): string | null {
+  const row = rows[index]
+  if (!row) return null
+  const key = keyOf(row)
+  const first = rows.findLastIndex((other, at) => at < index && keyOf(other) !== key) + 1
+  return encodeCursor(filter, key, index - first + 1)
+}
+
 /** The first row behind the one that a cursor names, or behind its place if it is gone; null for a foreign cursor. */
 export function resume(cursor: string, filter: string, rows: readonly FullRow[]): number | null {
   const mark = decodeCursor(cursor, filter)
   if (!mark) return null
   const at = rows.findIndex((row) => isAt(mark, keyOf(row)))
-  if (at >= 0) return at + 1
+  const alike = rows.slice(Math.max(0, at), at + mark.nth)
+  if (at >= 0) return at + alike.filter((row) => isAt(mark, keyOf(row))).length
   const behind = rows.findIndex((row) => compareIds(keyOf(row), mark.start) > 0)
   return behind < 0 ? rows.length : behind
 }

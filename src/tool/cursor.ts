@@ -1,35 +1,30 @@
 import { createHash } from "node:crypto"
 
-/** The row that a page ended with: how its key starts, and a digest of all of it. */
+/** The row that a page ended with: how its key starts, a digest of all of it, and which of several with that key it is. */
 export interface Mark {
   readonly start: string
   readonly digest: string
+  readonly nth: number
 }
 
-const START = 256
+/** In UTF-16 units, lone surrogates and all: the whole key of every skill that a call can name. */
+const START = 513
 
 /**
  * A page ends behind a row, and the cursor names that row and the filters. It stays good while skills come and go;
  * it means nothing under other filters.
  */
-export function encodeCursor(filter: string, key: string): string {
-  const mark = { start: key.slice(0, START), digest: digest(key) }
-  return Buffer.from(JSON.stringify([1, seal(filter, mark), mark.start, mark.digest])).toString("base64url")
+export function encodeCursor(filter: string, key: string, nth: number): string {
+  const start = Buffer.from(key.slice(0, START), "utf16le").toString("base64url")
+  const mark = [start, digest(key), nth].join(".")
+  return `${mark}.${digest(filter + mark)}`
 }
 
-/** Under other filters, or changed in any place, a cursor is none of ours. */
-const seal = (filter: string, mark: Mark): string => digest(JSON.stringify([filter, mark.start, mark.digest]))
-
 export function decodeCursor(cursor: string, filter: string): Mark | null {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"))
-    if (!Array.isArray(parts) || parts.length !== 4) return null
-    const [version, sealed, start, digest] = parts
-    if (version !== 1 || typeof start !== "string" || typeof digest !== "string") return null
-    return sealed === seal(filter, { start, digest }) ? { start, digest } : null
-  } catch {
-    return null
-  }
+  const [, mark = "", check] = /^(.*)\.(.*)$/.exec(cursor) ?? []
+  if (check !== digest(filter + mark)) return null
+  const [start = "", digested = "", nth] = mark.split(".")
+  return { start: Buffer.from(start, "base64url").toString("utf16le"), digest: digested, nth: Number(nth) }
 }
 
 export const isAt = (mark: Mark, key: string): boolean => key.startsWith(mark.start) && digest(key) === mark.digest
