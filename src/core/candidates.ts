@@ -43,7 +43,12 @@ export interface Candidate {
   /** Effects that fulfil the wish this way: where rules are taken out, a broader `ask` may be what is left. */
   readonly accepts: (after: Effect) => boolean
   /** The rule that was added, changed or removed, and where it stood or stands. */
-  readonly rule: { readonly effect: Effect; readonly file: string; readonly line: number; readonly column: number }
+  readonly rule: () => {
+    readonly effect: Effect
+    readonly file: string
+    readonly line: number
+    readonly column: number
+  }
 }
 
 /** Where a file cannot be edited safely. */
@@ -110,7 +115,7 @@ function* inPlace(world: World, wish: Wish, exact: readonly Found[], reason: Cha
       ],
       records: reason === "previous_restored" ? [] : [record],
       accepts: exactly(wish),
-      rule: { effect: wish.effect, ...placeOf(file, before, rule) },
+      rule: () => ({ effect: wish.effect, ...placeOf(file, before, rule) }),
     }
   }
 }
@@ -130,7 +135,7 @@ function withoutExact(world: World, wish: Wish, exact: readonly Found[]): Candid
     changes: strip(world, wish, exact, (rule) => rule.effect !== "allow"),
     records: [],
     accepts: noLongerDenied,
-    rule: { effect: first.rule.effect, ...placeOf(first.file, rawOf(first.file), first.rule) },
+    rule: () => ({ effect: first.rule.effect, ...placeOf(first.file, rawOf(first.file), first.rule) }),
   }
 }
 
@@ -179,7 +184,7 @@ function added(
     ].filter((change) => change.before !== change.after),
     accepts: exactly(wish),
     records: [makeRecord(world, file, wish, previous, section)],
-    rule: { effect: wish.effect, ...placeOf(file, addition.text, written) },
+    rule: () => ({ effect: wish.effect, ...placeOf(file, addition.text, written) }),
   }
 }
 

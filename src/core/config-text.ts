@@ -183,7 +183,12 @@ const onCommentLine = (text: string, offset: number): boolean =>
 
 /** A property's value by key; of duplicate keys the last, as every reader of the hosts takes it. */
 export function member(node: Node | undefined, key: string): Node | undefined {
-  return properties(node).findLast((property) => property.key === key)?.value
+  if (node?.type !== "object" || !node.children) return undefined
+  for (let at = node.children.length - 1; at >= 0; at--) {
+    const [name, value] = node.children[at]?.children ?? []
+    if (value && name?.value === key) return value
+  }
+  return undefined
 }
 
 export interface Property {

@@ -41,7 +41,7 @@ export interface Draft {
   /** Agents in reach that a rule from elsewhere keeps from a wish. */
   readonly unreached: readonly Blocked[]
   /** The rule that was added, changed or removed, where it is one. */
-  readonly rule: Plan["rule"] | null
+  readonly rule: ReturnType<Plan["rule"]> | null
 }
 
 export interface Refused {
@@ -127,7 +127,7 @@ function planInTurn(
   const edits: FileChange[] = []
   const unreached: Blocked[] = []
   const refused: Refused[] = []
-  let rule: Draft["rule"] = null
+  let rule: Plan["rule"] | null = null
   for (const wish of wishes) {
     const result = planChange(world, wish, rulesets)
     if (result.kind === "unchanged") {
@@ -156,7 +156,7 @@ function planInTurn(
     records: world.records,
     outcomes: outcomesOf(start, firstOf(first), firstOf(rulesets)),
     unreached: unreached.filter(({ agent }, i) => unreached.findIndex((other) => other.agent === agent) === i),
-    rule: wishes.length === 1 ? rule : null,
+    rule: wishes.length === 1 && rule ? rule() : null,
   }
 }
 

@@ -182,13 +182,14 @@ export function styleOf(text: string, container: Node, at: number): Style {
   const colon = colonOf(text, container)
   const last = container.children?.at(-1)
   const model = outwards(container).find(isFilled)
+  const behind = (node: Node) => tokens(text, endOf(node.children?.at(-1) ?? node), closeOf(node))
   return {
     eol: eolNear(text, at),
     unit: unitOf(text, container),
     colon,
     separator: separatorOf(text, container, colon),
     pad: padOf(text, container),
-    trailingComma: !!model && !!gapsOf(text, model).at(-1)?.some(isComma),
+    trailingComma: !!model && behind(model).some(isComma),
     shape: (value) => copyShape(text, last, value),
   }
 }

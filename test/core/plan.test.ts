@@ -348,7 +348,7 @@ describe("OpenCode 1: disable", () => {
   })
 
   test("where the rule stands", () => {
-    const place = (setup: Setup, effect: Effect) => change(plan(setup, "pdf", effect)).rule
+    const place = (setup: Setup, effect: Effect) => change(plan(setup, "pdf", effect)).rule()
     const path = (name: string) => `/home/u/.config/opencode/${name}`
     expect(place(one({ [JSONC]: SKILL('"a": "deny"') }), "deny")).toEqual({
       effect: "deny",

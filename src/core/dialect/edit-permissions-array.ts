@@ -9,9 +9,9 @@ export function findInArray(root: Node, id: string): ExactRule[] {
   const container = member(root, "permissions")
   if (container?.type !== "array") return []
   return (container.children ?? []).flatMap((node, index) => {
+    if (member(node, "resource")?.value !== id || member(node, "action")?.value !== "skill") return []
     const effectNode = member(node, "effect")
-    const exact = member(node, "action")?.value === "skill" && member(node, "resource")?.value === id
-    return exact && effectNode && isEffect(effectNode.value)
+    return effectNode && isEffect(effectNode.value)
       ? [{ dialect: "permissions", effect: effectNode.value, node, effectNode, container, index } as const]
       : []
   })

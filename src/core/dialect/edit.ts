@@ -67,8 +67,8 @@ function arrayFault(text: string, root: Node, view: Node | undefined, id: string
   const seen = member(view, "permissions")?.children ?? []
   const named = elements.find(
     (element, index) =>
-      hasReference(rawTextOf(text, element)) &&
-      [element, seen[index]].some((node) => member(node, "resource")?.value === id),
+      [element, seen[index]].some((node) => member(node, "resource")?.value === id) &&
+      hasReference(rawTextOf(text, element)),
   )
   return named ? { offset: named.offset, reason: "reference" } : null
 }
