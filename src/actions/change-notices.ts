@@ -68,8 +68,8 @@ function notInTheRules({ request, draft, caller, scene, targets }: Rehearsal): N
     const hidden = skills.filter(
       (skill) => unlistedReason(stateIn(after, skill), hasSkillTool(after), skill) === reason,
     )
-    const named = hidden.flatMap(({ id }) => id ?? []).slice(0, MAX_NAMES)
-    if (named.length > 0) found.push(notice("still_unlisted", { reason, ids: named }))
+    const names = hidden.flatMap(({ id }) => id ?? [])
+    if (names.length > 0) found.push(notice("still_unlisted", { reason, ...cut("ids", names, MAX_NAMES) }))
   }
   return found
 }

@@ -5,6 +5,7 @@ import { compileAll, firstOf } from "../core/outcome.ts"
 import { replaceRecords } from "../core/sidecar.ts"
 import { codeOf, isFileProblem, readConfigFile } from "../files/config-file.ts"
 import { LockUnavailable, lockKey, withLock } from "../files/lock.ts"
+import { cut } from "../tool/budget.ts"
 import type { Outcome } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import {
@@ -142,7 +143,7 @@ async function lookAgain({ draft, scene, targets }: Rehearsal): Promise<Problem 
   })
   if (missed.length === 0) return null
   return notEffective("the written config does not have the planned effect, so it was taken back", "please report it", {
-    blocked: missed.slice(0, SHOWN),
+    ...cut("blocked", missed, SHOWN),
   })
 }
 

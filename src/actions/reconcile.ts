@@ -4,6 +4,7 @@ import { type Draft, merged } from "../core/plan-all.ts"
 import { compareSidecar, type SidecarRecord } from "../core/sidecar.ts"
 import { isLiteral } from "../core/wildcard.ts"
 import { type World, worldWith } from "../core/world.ts"
+import { cut } from "../tool/budget.ts"
 import { notEffective, type Problem } from "../tool/problems.ts"
 import { globalSkillRules } from "./records.ts"
 import { refusal } from "./refusal.ts"
@@ -79,7 +80,7 @@ export function reconciliation({ world, scene, caller, request }: Ground): Recon
   const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, gone, was, after[i] ?? was))
   if (sideEffects.length > 0)
     return notEffective("taking the rules of missing skills out would change other skills", "remove them by hand", {
-      sideEffects: sideEffects.slice(0, SHOWN),
+      ...cut("sideEffects", sideEffects, SHOWN),
     })
   const draft = {
     targets: [...reasons].map(([id, reason]) => ({ wish: { id, effect: "allow" as const }, reason })),

@@ -60,7 +60,7 @@ export async function undoing(ground: Ground): Promise<{ draft: Draft; undoes: s
   const after = compileAll(next.rulesets(new Map()))
   const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, past.targets, was, after[i] ?? was))
   const [path] = past.files.map(({ path }) => path)
-  if (sideEffects.length > 0) return undoConflict(path ?? "", { sideEffects: sideEffects.slice(0, SHOWN) })
+  if (sideEffects.length > 0) return undoConflict(path ?? "", cut("sideEffects", sideEffects, SHOWN))
   const own = firstOf(after).get(caller.id)
   const targets = past.targets.map((id) => {
     const covers = covered.get(id) ?? []
@@ -162,7 +162,11 @@ function conflict(file: GlobalFile, past: Intent): Problem {
   }))
   return undoConflict(file.path, {
     change: past.change,
-    ours: rules.slice(0, SHOWN).map(({ id, before, after }) => ({ id, before, after })),
+    ...cut(
+      "ours",
+      rules.map(({ id, before, after }) => ({ id, before, after })),
+      SHOWN,
+    ),
     found,
   })
 }

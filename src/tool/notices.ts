@@ -7,10 +7,12 @@ export const notice = (code: NoticeCode, data?: Data): Notice => (data ? { code,
 
 const list = (value: unknown): string => (Array.isArray(value) ? value.map((name) => `\`${name}\``).join(", ") : "")
 
-const agentsIn = ({ agents, agentsTruncated }: Data): string => {
-  const { shown, total } = Object(agentsTruncated)
-  return `${list(agents)}${agentsTruncated ? ` and ${total - shown} more` : ""}`
+const cutList = (names: unknown, truncated: unknown): string => {
+  const { shown, total } = Object(truncated)
+  return `${list(names)}${truncated ? ` and ${total - shown} more` : ""}`
 }
+
+const agentsIn = ({ agents, agentsTruncated }: Data): string => cutList(agents, agentsTruncated)
 
 /** The English of each notice, for people; programs read code and data. */
 const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
@@ -41,8 +43,8 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   section_left: () => "the section is empty now and was left in its place",
   rows_missing: ({ shown, total }) =>
     `${shown} of ${total} skills are shown; call again with \`cursor\` from page.nextCursor, or narrow with match, where or query`,
-  still_unlisted: ({ ids, reason }) =>
-    `no rule hides ${list(ids)}, yet the model is not told of it: ${reason === "autoinvoke_off" ? "its `autoinvoke` is off" : "it has no description"}`,
+  still_unlisted: ({ ids, idsTruncated, reason }) =>
+    `no rule hides ${cutList(ids, idsTruncated)}, yet the model is not told of it: ${reason === "autoinvoke_off" ? "its `autoinvoke` is off" : "it has no description"}`,
   winner_not_stable: () => "several files claim this skill, and the host does not say which one wins",
 }
 

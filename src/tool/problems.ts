@@ -1,3 +1,4 @@
+import { cut } from "./budget.ts"
 import type { Action } from "./input-schema.ts"
 import type { ErrorCode } from "./vocabulary.ts"
 
@@ -118,7 +119,7 @@ export const notPermitted = (resources: readonly string[], agent: string, why: "
       ? `the user refused ${quoted(resources.slice(0, 5))}`
       : `a rule of ${agent} denies skill_management ${quoted(resources.slice(0, 5))}`,
   ...(why === "rule" && { hint: "the user can change that rule; nothing was written" }),
-  data: { resources: resources.slice(0, SHOWN) },
+  data: cut("resources", resources, SHOWN),
 })
 
 export const approvalRequired = (resources: readonly string[], why: string): Problem => ({
@@ -126,8 +127,12 @@ export const approvalRequired = (resources: readonly string[], why: string): Pro
   message: `the user has to allow ${quoted(resources.slice(0, 5))} first: ${why}`,
   hint: `a person can add an \`allow\` rule for the action skill_management and ${resources.length === 1 ? "this resource" : "these resources"}, or make the change`,
   data: {
-    resources: resources.slice(0, SHOWN),
-    rules: resources.slice(0, SHOWN).map((resource) => ({ action: "skill_management", resource, effect: "allow" })),
+    ...cut("resources", resources, SHOWN),
+    ...cut(
+      "rules",
+      resources.map((resource) => ({ action: "skill_management", resource, effect: "allow" })),
+      SHOWN,
+    ),
   },
 })
 
@@ -174,7 +179,7 @@ export const idNotExpressible = (id: string, hits: readonly string[]): Problem =
   message: `a rule cannot name \`${id}\` alone`,
   hint:
     hits.length > 0 ? `as a pattern it also covers ${quoted(hits.slice(0, 5))}` : "the host reads it as something else",
-  data: { hits: hits.slice(0, 20) },
+  data: cut("hits", hits, SHOWN),
 })
 
 type Place = { readonly file: string; readonly line: number; readonly column: number; readonly reason: string }
