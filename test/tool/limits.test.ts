@@ -48,7 +48,7 @@ describe.each(GENERATIONS)("on %s", (generation) => {
   }, async () => {
     const agents: GivenAgent[] = [
       ...SEVEN,
-      ...FILLERS.flatMap((filler, i) => [
+      ...FILLERS.slice(0, 17).flatMap((filler, i) => [
         {
           id: numbered(i, filler, 250),
           mode: "subagent",
@@ -57,7 +57,7 @@ describe.each(GENERATIONS)("on %s", (generation) => {
         ...(i % 3 === 0 ? [{ id: long(filler, 3_000) }] : [{ id: `agent-${i}` }]),
       ]),
     ]
-    const ids = numbers(20).map((i) => numbered(i, of(CALLABLE, i), 256))
+    const ids = numbers(12).map((i) => numbered(i, of(CALLABLE, i), 256))
     const skills: GivenSkill[] = [
       ...ids.map((id, i) => ({
         id,
@@ -93,7 +93,7 @@ describe.each(GENERATIONS)("on %s", (generation) => {
       { agent: agents[17]?.id },
     ])
       await call({ action: "list", limit: 500, ...filter })
-    for (const id of ids.slice(0, 9)) await call({ action: "inspect", id })
+    for (const id of ids.slice(0, 6)) await call({ action: "inspect", id })
     for (const input of [{ id: long("~", 256) }, { name: "shared" }, { id: ids[0], name: "shared" }])
       await call({ action: "inspect", ...input })
 
@@ -134,10 +134,9 @@ describe.each(GENERATIONS)("on %s", (generation) => {
       config: JSON.stringify(section(generation, [["00*", "deny"]]), null, 2),
     })
     expect(await call({ action: "list" })).toMatchObject({ summary: { total: 5_000, disabled: 100 } })
-    for (const limit of [0, 500]) await call({ action: "list", limit, query: "skill" })
+    await call({ action: "list", limit: 500, query: "skill" })
     await call({ action: "inspect", id: ids[10] })
     await call({ action: "inspect", name: "shared" })
-    await call({ action: "disable", id: ids[4_000], dryRun: true })
     const some = ids.slice(1_000, 1_060)
     const rehearsal = await call({ action: "disable", ids: some })
     expect(rehearsal).toMatchObject({ error: { code: "plan_required" }, plan: { count: 60 } })
