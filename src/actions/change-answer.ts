@@ -157,6 +157,7 @@ function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, sh
   const { targets, draft, scene } = rehearsal
   const { changed, reason, ...rest } = result
   const exceptions = targets.filter((target) => !target.changed)
+  const tokens = cut("tokens", draft.outcomes, Math.ceil(MAX_NAMES * share))
   return {
     changed,
     reason,
@@ -166,7 +167,8 @@ function applyBody(rehearsal: Rehearsal, result: ReturnType<typeof resultOf>, sh
       exceptions.map((target) => shownTarget(target, false)),
       Math.ceil(MAX_NAMES * share),
     ),
-    tokens: Object.fromEntries(tokensSaved(draft.outcomes.slice(0, Math.ceil(MAX_NAMES * share)), scene.skills)),
+    ...tokens,
+    tokens: Object.fromEntries(tokensSaved(tokens.tokens, scene.skills)),
     ...rest,
   }
 }

@@ -44,13 +44,14 @@ export function changeNotices(rehearsal: Rehearsal): Notice[] {
   )
   if (asked.length > 0) found.push(notice("ask_may_hang", named(subagentsOf(scene, asked))))
   const patterns = draft.targets.map(({ wish }) => wish.id).filter((id) => !isLiteral(id) || id.includes("\\"))
-  for (const id of patterns.slice(0, MAX_NAMES)) found.push(notice("rule_is_a_pattern", { id }))
+  const { ids, ...truncated } = cut("ids", patterns, MAX_NAMES)
+  for (const id of ids) found.push(notice("rule_is_a_pattern", { id, ...truncated }))
   if (changes.some(({ section, before, after }) => isEmpty(after, section) && !isEmpty(before, section)))
     found.push(notice("section_left"))
   const [first] = changes
   const shared = first && first.section === "permission" && scene.host.generation === "opencode-2"
-  const ids = new Set(changed.map(({ id }) => id))
-  if (shared && scene.skills.some(({ id, name }) => id !== null && ids.has(id) && name !== id))
+  const own = new Set(changed.map(({ id }) => id))
+  if (shared && scene.skills.some(({ id, name }) => id !== null && own.has(id) && name !== id))
     found.push(notice("other_host_differs"))
   return found
 }

@@ -71,9 +71,11 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
         record: record
           ? {
               ...record,
-              sections: (record.sections ?? [])
-                .slice(0, MAX_SECTIONS)
-                .map(({ path, was }) => ({ path: path.slice(0, MAX_SECTIONS), was })),
+              ...cut(
+                "sections",
+                (record.sections ?? []).map(({ path, was }) => ({ ...cut("path", path, MAX_SECTIONS), was })),
+                MAX_SECTIONS,
+              ),
             }
           : null,
       },

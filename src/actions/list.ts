@@ -127,8 +127,8 @@ async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
 async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<Notice[]> {
   const notices: Notice[] = []
   const unfinished = await unfinishedChanges(scene.host.stateDirectory).catch(() => [])
-  if (unfinished.length > 0)
-    notices.push(notice("unfinished_change", { changes: unfinished.slice(-MAX_CHANGES).map(({ change }) => change) }))
+  const newestFirst = unfinished.map(({ change }) => change).toReversed()
+  if (unfinished.length > 0) notices.push(notice("unfinished_change", cut("changes", newestFirst, MAX_CHANGES)))
   if (rows.some((row) => row.pending !== undefined)) notices.push(notice("restart_pending"))
   if (scene.caller && !scene.next) notices.push(...modelDiffers(scene, [scene.caller]))
   const holders = [...new Set(globalSkillRules(scene.observation).map((rule) => rule.file))]

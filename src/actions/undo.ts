@@ -156,7 +156,7 @@ function conflict(file: GlobalFile, past: Intent): Problem {
   const rules = past.rules.filter((rule) => rule.file === file.path)
   const text = file.text?.raw ?? ""
   const sections = properties(parseJsonc(text)).filter(({ key }) => key === "permission" || key === "permissions")
-  const found = sections.slice(0, SHOWN).map(({ node }) => ({
+  const found = sections.map(({ node }) => ({
     line: positionAt(text, node.offset).line,
     text: text.slice(node.offset, Math.min(node.offset + node.length, node.offset + MAX_TEXT)),
   }))
@@ -167,7 +167,7 @@ function conflict(file: GlobalFile, past: Intent): Problem {
       rules.map(({ id, before, after }) => ({ id, before, after })),
       SHOWN,
     ),
-    found,
+    ...cut("found", found, SHOWN),
   })
 }
 

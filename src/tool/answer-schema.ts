@@ -141,7 +141,7 @@ const agentView = {
 
 const reachReasons = array({ type: "string", enum: REACH_REASONS } as const)
 
-const section = object({ path: strings, was: nullable(string) })
+const section = object({ path: strings, pathTruncated: truncated, was: nullable(string) }, "pathTruncated")
 const record = object(
   {
     generation: oneOf("opencode-1", "opencode-2"),
@@ -151,10 +151,12 @@ const record = object(
     previous: effect,
     note: string,
     sections: array(section),
+    sectionsTruncated: truncated,
   },
   "previous",
   "note",
   "sections",
+  "sectionsTruncated",
 )
 
 const inspectFields = {
@@ -247,6 +249,7 @@ const applyFields = {
   targets: array(target),
   targetsTruncated: truncated,
   tokens: numbersByName,
+  tokensTruncated: truncated,
   ...resultFields,
 } as const
 
@@ -296,7 +299,7 @@ const enableBody = object(
   "relatedRulesTruncated",
 )
 const undoBody = object({ ...changeFields, undoes: string, changes: array(pastChange) }, ...OPTIONAL, "changes")
-const applyBody = object(applyFields, "targetsTruncated")
+const applyBody = object(applyFields, "targetsTruncated", "tokensTruncated")
 
 export type Notice = FromSchema<typeof envelope.notices.items>
 export type Next = FromSchema<typeof envelope.next.items>

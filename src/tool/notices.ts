@@ -32,13 +32,15 @@ const SAYINGS: Readonly<Record<NoticeCode, (data: Data) => string>> = {
   ask_may_hang: (data) =>
     `an \`ask\` may stay unanswered in a run without a user${agentsIn(data) && `, and in a subagent: ${agentsIn(data)}`}`,
   approval_not_configured: () => "no rule says who may make a skill more available",
-  rule_is_a_pattern: ({ id }) => `\`${id}\` is read as a pattern; it may also cover skills that are installed later`,
+  rule_is_a_pattern: ({ id, idsTruncated }) =>
+    `\`${id}\` is read as a pattern; it may also cover skills that are installed later${idsTruncated ? ` (${Object(idsTruncated).shown} of ${Object(idsTruncated).total} such ids are named)` : ""}`,
   other_host_differs: () => "both hosts read this map: OpenCode 1 takes the entry for a name, OpenCode 2 for an id",
   model_differs: (data) =>
     `the rules of ${agentsIn(data)} do not follow from the config files; their future is unknown`,
   diff_excerpt: () => "text outside the edited section is shown as `…`",
   sidecar_not_written: ({ reason }) => `the change is made, but its record could not be written (${reason})`,
-  unfinished_change: ({ changes }) => `a change was interrupted: ${list(changes)}; the next write settles it`,
+  unfinished_change: ({ changes, changesTruncated }) =>
+    `a change was interrupted: ${cutList(changes, changesTruncated)}; the next write settles it`,
   both_files: ({ files }) => `several global files hold skill rules: ${list(files)}`,
   section_left: () => "the section is empty now and was left in its place",
   rows_missing: ({ shown, total }) =>

@@ -253,11 +253,7 @@ export const predictionFailed = (agent: string, agents: readonly string[], manua
   code: "prediction_failed",
   message: `the rules of \`${agent}\` on the running host do not follow from the config files, so the effect of a change cannot be foreseen`,
   hint: `another plugin or an unread layer changes them${manual ? `; paste data.manual.text into ${manual.file} yourself` : ""}`,
-  data: {
-    agents: agents.slice(0, SHOWN),
-    ...(agents.length > SHOWN && { agentsTruncated: { shown: SHOWN, total: agents.length } }),
-    ...(manual && { manual }),
-  },
+  data: { ...cut("agents", agents, SHOWN), ...(manual && { manual }) },
 })
 
 export const notEffective = (message: string, hint: string, data: Readonly<Record<string, unknown>>): Problem => ({

@@ -43,6 +43,8 @@ const KINDS: Readonly<Record<string, { readonly count: number; description(i: nu
       `在发送 ${i + 2} 张发票之前,或用户要求审计账簿时使用此技能。它会检查总额、税率和地址,并提出修改建议。`,
   },
 }
+/** As docs/reference/hosts.md names them, in percent; the sandbox's path is another one each time. */
+const DEVIATIONS: Readonly<Record<string, number>> = { english: 10, code: -10, german: -1, russian: -3, chinese: -4 }
 const FOLDER = "a & b <c> \"d\" 'e'"
 
 const nameOf = (kind: string, i: number) => `${kind}-${SUBJECTS[i % 5]?.replaceAll(" ", "-")}-${i}`
@@ -97,6 +99,6 @@ describe.skipIf(!hostAvailable)("the prompt of OpenCode 1 with a hundred skills"
       return [kind, (100 * (estimate - real)) / real] as const
     })
     console.log("deviations in percent", Object.fromEntries(deviations))
-    for (const [kind, percent] of deviations) expect(Math.abs(percent), kind).toBeLessThan(12)
+    for (const [kind, percent] of deviations) expect(Math.abs(percent - (DEVIATIONS[kind] ?? 0)), kind).toBeLessThan(2)
   })
 })

@@ -334,10 +334,10 @@ describe.each(HOSTS)("every answer of $name", ({ open, generation }) => {
       expect(codes(await ok({ action: "enable", id: "bare" }))).toEqual(["still_unlisted"])
     })
 
-    it.runIf(first)("winner_not_stable", async () => {
+    it("winner_not_stable, where the name is the id", async () => {
       await start()
       put(join(host.configDir, "skills/twin/SKILL.md"), "---\nname: pdf\n---\n")
-      expect(codes(await ok({ action: "inspect", id: "pdf" }))).toEqual(["winner_not_stable"])
+      expect(codes(await ok({ action: "inspect", id: "pdf" }))).toEqual(first ? ["winner_not_stable"] : [])
     })
 
     it("rule_is_a_pattern", async () => {
