@@ -32,18 +32,21 @@ export async function openHost({ skills, rulesets, config }: Installation): Prom
   Object.assign(process.env, { HOME: root, XDG_CONFIG_HOME: join(root, "config"), ...state })
   const configFile = join(configDirectory, "opencode.jsonc")
   writeFileSync(configFile, config)
-  const routes: Record<string, unknown> = {
-    "/skill": skills,
-    "/agent": rulesets.map((rules, i) => ({
-      name: `agent-${i}`,
-      mode: "primary",
-      permission: rules.map(({ action, resource, effect }) => ({
-        permission: action,
-        pattern: resource,
-        action: effect,
+  // Parsed, as what a real host answers is: strings that were put together in memory are slower to read.
+  const routes: Record<string, unknown> = JSON.parse(
+    JSON.stringify({
+      "/skill": skills,
+      "/agent": rulesets.map((rules, i) => ({
+        name: `agent-${i}`,
+        mode: "primary",
+        permission: rules.map(({ action, resource, effect }) => ({
+          permission: action,
+          pattern: resource,
+          action: effect,
+        })),
       })),
-    })),
-  }
+    }),
+  )
   const client = { _client: { get: async ({ url }: { url: string }) => ({ data: routes[url] }) } }
   const { default: plugin } = (await import(built("index"))) as typeof import("../../src/index.ts")
   const { tool } = await plugin.server({ client, directory: project, worktree: project } as unknown as PluginInput)

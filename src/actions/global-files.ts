@@ -2,26 +2,27 @@ import { join } from "node:path"
 import { findExact } from "../core/candidates.ts"
 import { type ConfigText, member, properties } from "../core/config-text.ts"
 import type { Dialect } from "../core/dialect/section.ts"
-import { readDocument } from "../core/document.ts"
+import type { LayerDocument } from "../core/document.ts"
 import { hasOpenCode1Key } from "../core/host-keys.ts"
 import type { GlobalFile } from "../core/world.ts"
-import { isFileProblem, readConfigFile } from "../files/config-file.ts"
 import type { Host, Observation } from "./ports.ts"
 
 /** The global files as the plan sees them, in load order. */
-export const globalFiles = (host: Host, seen: Observation): GlobalFile[] =>
-  [...seen.globals].map(([name, text]) => ({
-    name,
-    path: join(host.configDirectory, name),
-    text,
-    fault: host.generation === "opencode-1" && text ? startObstacle(text) : null,
-  }))
+export function globalFiles(host: Host, seen: Observation): GlobalFile[] {
+  const documents = new Map(seen.layers(new Map()).map((document) => [document.file, document]))
+  return [...seen.globals].map(([name, text]) => {
+    const path = join(host.configDirectory, name)
+    const document = documents.get(path)
+    const fault = host.generation === "opencode-1" && text && document ? startObstacle(text, document) : null
+    return { name, path, text, fault }
+  })
+}
 
 /** What keeps OpenCode 1.18.34 from starting on a config that parses: a bad section, or one of OpenCode 2. */
-function startObstacle(text: ConfigText): GlobalFile["fault"] {
-  const { problems } = readDocument(text, "global", null)
-  const [problem] = problems
+function startObstacle(text: ConfigText, document: LayerDocument): GlobalFile["fault"] {
+  const [problem] = document.problems
   if (problem) return { ...text.position(problem.offset), reason: problem.reason }
+  if ([document, ...document.agents].every(({ permissions }) => permissions === null)) return null
   const sections = [
     text.tree,
     ...["agent", "agents", "mode"].flatMap((key) => properties(member(text.tree, key)).map((agent) => agent.value)),
@@ -90,10 +91,4 @@ export function targetFile(host: Host, files: readonly GlobalFile[], id?: string
     return { file: first, why: `${first.name} holds skill rules and is loaded last of those that do` }
   if (first.text !== null) return { file: first, why: `${first.name} is the first global file that exists` }
   return { file: first, why: `no global file exists yet; ${first.name} would be made` }
-}
-
-/** The end of the link, where the file is one. */
-export async function realPathOf(path: string): Promise<string | null> {
-  const file = await readConfigFile(path)
-  return isFileProblem(file) || file.realPath === path ? null : file.realPath
 }

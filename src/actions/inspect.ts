@@ -47,7 +47,7 @@ export async function inspect(host: Host, request: Request, given: readonly Noti
     id,
     agent: caller.id,
     decision,
-    matching: trace(caller.now, id).flatMap((index) => caller.now.rules[index] ?? []),
+    matching: trace(caller.now, id).flatMap((index) => caller.attributed.rules[index] ?? []),
     unlisted: row.unlisted ?? null,
     pending: row.pending === undefined || !scene.next ? null : decide(scene.next, id).effect,
     ignored: ignoredRule(scene, caller.id, id, decision.effect),
@@ -112,11 +112,11 @@ function views(scene: Scene, caller: Agent, skill: HostSkill, id: string, share:
     known.set(key, index)
     return index
   }
-  const traced = trace(caller.now, id).flatMap((index) => caller.now.rules[index] ?? [])
+  const traced = trace(caller.now, id).flatMap((index) => caller.attributed.rules[index] ?? [])
   const indexes = traced.map(indexOf)
   const view = (agent: Agent) => {
     const { effect, rule } = decide(agent.now, id)
-    const deciding = rule === null ? undefined : agent.now.rules[rule]
+    const deciding = rule === null ? undefined : agent.attributed.rules[rule]
     const unlisted = unlistedReason(stateOf(effect), agent.skillTool, skill)
     return {
       id: agent.id,

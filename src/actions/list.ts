@@ -1,8 +1,8 @@
 import { member } from "../core/config-text.ts"
-import type { Ruleset } from "../core/evaluate.ts"
 import { compareSidecar } from "../core/sidecar.ts"
-import { isFileProblem, readConfigFile } from "../files/config-file.ts"
-import { unfinishedChanges } from "../files/journal.ts"
+import type { GlobalFile } from "../core/world.ts"
+import { elsewhere, isFileProblem, readConfigFile } from "../files/config-file.ts"
+import { type Intent, unfinishedChanges } from "../files/journal.ts"
 import type { ListBody, Next, Notice } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { Outcome } from "../tool/envelope.ts"
@@ -11,24 +11,25 @@ import { notice } from "../tool/notices.ts"
 import { configUnparsable, invalidInput, isProblem, type Problem } from "../tool/problems.ts"
 import { modelDiffers } from "./differing.ts"
 import { keeps } from "./filter.ts"
-import { dialectFor, globalFiles, realPathOf, targetFile } from "./global-files.ts"
+import { dialectFor, globalFiles, targetFile } from "./global-files.ts"
 import { cursorBehind, fillPage, inOrder, type Page, resume } from "./page.ts"
-import type { Host } from "./ports.ts"
-import { tokensOf } from "./prompt.ts"
-import { globalSkillRules, readSidecar } from "./records.ts"
-import { type FullRow, rowsOf } from "./rows.ts"
+import type { Host, HostSkill } from "./ports.ts"
+import { globalSkillRules, readSidecar, type Sidecar } from "./records.ts"
+import { summaryOf } from "./summary.ts"
 import { lookAround, type Scene, stateIn } from "./world.ts"
 
 const MAX_CHANGES = 10
-const MAX_AGENTS = 40
 const MAX_CONSISTENCY = 20
 
 /** `list`: every skill, its state for the caller, and what the tool would write to. Writes nothing. */
 export async function list(host: Host, request: Request, given: readonly Notice[]): Promise<Outcome | Problem> {
-  const scene = await lookAround(host, request.agent)
+  const [scene, sidecar, unfinished] = await Promise.all([
+    lookAround(host, request.agent),
+    readSidecar(host),
+    unfinishedChanges(host.stateDirectory).catch(() => []),
+  ])
   if (isProblem(scene)) return scene
-  const all = inOrder(scene.skills.map(rowsOf(scene)))
-  const filtered = all.filter(keeps(request))
+  const filtered = inOrder(scene.skills.filter(keeps(scene, request)))
   const traits = Object.entries(request.where ?? {}).sort()
   const filter = JSON.stringify([request.match, traits, request.query, request.agent])
   const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)
@@ -37,73 +38,57 @@ export async function list(host: Host, request: Request, given: readonly Notice[
     return invalidInput("the cursor does not belong to this call", hint, { field: "cursor" })
   }
   const rest = filtered.slice(from)
-  const notices = [...given, ...scene.notices, ...(await standingNotices(scene, all))]
-  const summaryOnly = request.limit === 0
-  const first = from === 0 && !summaryOnly
-  const details = first ? await detailsOf(scene) : () => ({})
-  const problem = await configProblem(scene)
-  const summary = summaryOf(scene, all)
+  const summary = summaryOf(scene)
+  const files = globalFiles(host, scene.observation)
+  const rules = globalSkillRules(scene.observation)
+  const details = from === 0 && request.limit !== 0 ? await detailsOf(scene, files, rules, sidecar) : () => ({})
+  const problem = await configProblem(files)
+  const holders = [...new Set(rules.map(({ file }) => file))]
+  const notices = [
+    ...given,
+    ...scene.notices,
+    ...unfinishedNotice(unfinished),
+    ...(summary.pending ? [notice("restart_pending")] : []),
+    ...(scene.caller && !scene.next ? modelDiffers(scene, [scene.caller]) : []),
+    ...(holders.length > 1 ? [notice("both_files", { files: holders })] : []),
+  ]
+  const offered = nextOf(scene, filtered)
+  const { cursor: _, ...call } = request
   const page: Page = (rows, share) => {
-    const missing = rows.length < rest.length && !summaryOnly
+    const missing = rows.length < rest.length && request.limit !== 0
     const nextCursor = missing && rows.length > 0 ? cursorBehind(from + rows.length - 1, filter, filtered) : null
     const found = missing || from > 0 ? [notice("rows_missing", { shown: rows.length, total: filtered.length })] : []
     return {
       body: {
         callerAgent: { id: scene.caller?.id ?? null, verified: scene.verified },
-        summary: summary(share),
+        summary: summary.counts(share),
         skills: [...rows],
         page: { total: filtered.length, returned: rows.length, nextCursor },
         ...details(share),
       } satisfies ListBody,
       notices: [...found, ...notices],
-      next: nextOf(request, nextCursor, filtered),
+      next:
+        nextCursor === null ? offered : [{ why: "the next page", input: { ...call, cursor: nextCursor } }, ...offered],
       ...(problem && { problem }),
     }
   }
-  return fillPage(host, request, rest, page)
-}
-
-function summaryOf(scene: Scene, rows: readonly FullRow[]): (share: number) => ListBody["summary"] {
-  const count = (state: string) => rows.filter((row) => row.state === state).length
-  const statesIn = (ruleset: Ruleset | null) => scene.skills.map((skill) => stateIn(ruleset, skill))
-  const seen = scene.agents.map((agent) => ({ agent, states: statesIn(agent.now) }))
-  const agents = seen.map(({ agent, states }) => {
-    const of = (state: string) => states.filter((other) => other === state).length
-    return {
-      id: agent.id,
-      hidden: agent.hidden,
-      skillTool: agent.skillTool,
-      available: of("available"),
-      ask: of("ask"),
-      disabled: of("disabled"),
-      tokens: tokensOf(states, agent.skillTool, scene.skills),
-    }
-  })
-  const own = statesIn(scene.caller?.now ?? null)
-  const others = seen.filter(({ agent }) => !agent.hidden && agent !== scene.caller)
-  const counts = {
-    total: rows.length,
-    available: count("available"),
-    disabled: count("disabled"),
-    ask: count("ask"),
-    diverged: own.filter((state, i) => others.some(({ states }) => states[i] !== state)).length,
-    derivedIds: scene.skills.filter((skill) => skill.idFrom === "path").length,
-  }
-  return (share) => ({ ...counts, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) })
+  return fillPage(scene, request, rest, page)
 }
 
 type Details = Pick<ListBody, "config" | "sidecar" | "consistency">
 
-async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
-  const { host, observation } = scene
-  const files = globalFiles(host, observation)
+async function detailsOf(
+  { host, observation, skills }: Scene,
+  files: readonly GlobalFile[],
+  rules: ReturnType<typeof globalSkillRules>,
+  sidecar: Sidecar,
+): Promise<(share: number) => Details> {
   const { file, why } = targetFile(host, files)
   const { dialect, note } = dialectFor(host, file, observation.configJson)
-  const realFile = await realPathOf(file.path)
-  const sidecar = await readSidecar(host)
-  const registered = new Set(scene.skills.flatMap((skill) => skill.id ?? []))
+  const realFile = await elsewhere(file.path)
+  const registered = new Set(skills.map(({ id }) => id))
   const records = sidecar.records.filter((record) => record.generation === host.generation)
-  const findings = compareSidecar(records, globalSkillRules(observation), registered)
+  const findings = compareSidecar(records, rules, registered)
   const most = (share: number) => Math.ceil(MAX_CONSISTENCY * share)
   return (share) => ({
     config: {
@@ -124,31 +109,22 @@ async function detailsOf(scene: Scene): Promise<(share: number) => Details> {
   })
 }
 
-async function standingNotices(scene: Scene, rows: readonly FullRow[]): Promise<Notice[]> {
-  const notices: Notice[] = []
-  const unfinished = await unfinishedChanges(scene.host.stateDirectory).catch(() => [])
+function unfinishedNotice(unfinished: readonly Intent[]): Notice[] {
   const newestFirst = unfinished.map(({ change }) => change).toReversed()
-  if (unfinished.length > 0) notices.push(notice("unfinished_change", cut("changes", newestFirst, MAX_CHANGES)))
-  if (rows.some((row) => row.pending !== undefined)) notices.push(notice("restart_pending"))
-  if (scene.caller && !scene.next) notices.push(...modelDiffers(scene, [scene.caller]))
-  const holders = [...new Set(globalSkillRules(scene.observation).map((rule) => rule.file))]
-  if (holders.length > 1) notices.push(notice("both_files", { files: holders }))
-  return notices
+  return unfinished.length > 0 ? [notice("unfinished_change", cut("changes", newestFirst, MAX_CHANGES))] : []
 }
 
-async function configProblem(scene: Scene): Promise<Problem | undefined> {
-  const broken = globalFiles(scene.host, scene.observation).find(({ text }) => text?.error)
+async function configProblem(files: readonly GlobalFile[]): Promise<Problem | undefined> {
+  const broken = files.find(({ text }) => text?.error)
   if (!broken?.text?.error) return undefined
   const found = await readConfigFile(broken.path)
   const lossy = !isFileProblem(found) && found.lossy
   return configUnparsable({ file: broken.path, ...broken.text.error, ...(lossy && { reason: "NotUtf8" }) })
 }
 
-function nextOf(request: Request, nextCursor: string | null, rows: readonly FullRow[]): Next[] {
-  const next: Next[] = []
-  const { cursor: _, ...call } = request
-  if (nextCursor !== null) next.push({ why: "the next page", input: { ...call, cursor: nextCursor } })
-  const hidden = rows.find((row) => row.id !== null && row.state !== "available") ?? rows.find((row) => row.id !== null)
-  if (hidden) next.push({ why: "why this skill is as it is", input: { action: "inspect", id: hidden.id } })
-  return next
+function nextOf(scene: Scene, skills: readonly HostSkill[]): Next[] {
+  const isHidden = (skill: HostSkill) => stateIn(scene.caller?.now ?? null, skill) !== "available"
+  const named = skills.filter(({ id }) => id !== null)
+  const skill = named.find(isHidden) ?? named[0]
+  return skill ? [{ why: "why this skill is as it is", input: { action: "inspect", id: skill.id } }] : []
 }

@@ -1,42 +1,49 @@
-import { compareIds } from "../core/order.ts"
+import { compareIds, sortedById } from "../core/order.ts"
 import type { Row } from "../tool/answer-schema.ts"
 import { bytesOf, MAX_BYTES, PAGE_BYTES } from "../tool/budget.ts"
 import { decodeCursor, encodeCursor, isAt } from "../tool/cursor.ts"
 import { envelope, type Outcome, render } from "../tool/envelope.ts"
 import type { Request } from "../tool/input.ts"
 import { ROW_FIELDS } from "../tool/vocabulary.ts"
-import type { Host } from "./ports.ts"
-import type { FullRow } from "./rows.ts"
+import type { HostSkill } from "./ports.ts"
+import { type FullRow, rowsOf } from "./rows.ts"
+import type { Scene } from "./world.ts"
 
 /** Makes a page's answer; `share` is what its other arrays may keep of their full size. */
 export type Page = (rows: readonly Row[], share: number) => Outcome
 
 /** Skills without an id come last, by path. */
-const keyOf = ({ id, path }: FullRow): string => (id === null ? `1${path ?? ""}` : `0${id}`)
-export const inOrder = (rows: readonly FullRow[]): FullRow[] =>
-  rows
-    .map((row) => ({ row, key: keyOf(row) }))
-    .sort((a, b) => compareIds(a.key, b.key))
-    .map(({ row }) => row)
+export const inOrder = (skills: readonly HostSkill[]): HostSkill[] => [
+  ...sortedById(
+    skills.filter(({ id }) => id !== null),
+    ({ id }) => id ?? "",
+  ),
+  ...sortedById(
+    skills.filter(({ id }) => id === null),
+    ({ path }) => path ?? "",
+  ),
+]
 
-/** The cursor behind one of the rows. Skills without id and path have one key. */
-export function cursorBehind(index: number, filter: string, rows: readonly FullRow[]): string | null {
-  const row = rows[index]
-  if (!row) return null
-  const key = keyOf(row)
-  const first = rows.findLastIndex((other, at) => at < index && keyOf(other) !== key) + 1
+const keyOf = ({ id, path }: HostSkill): string => (id === null ? `1${path ?? ""}` : `0${id}`)
+
+/** The cursor behind one of the skills. Those without id and path have one key. */
+export function cursorBehind(index: number, filter: string, skills: readonly HostSkill[]): string | null {
+  const skill = skills[index]
+  if (!skill) return null
+  const key = keyOf(skill)
+  const first = skills.slice(0, index).findLastIndex((other) => keyOf(other) !== key) + 1
   return encodeCursor(filter, key, index - first + 1)
 }
 
-/** The first row behind the one that a cursor names, or behind its place if it is gone; null for a foreign cursor. */
-export function resume(cursor: string, filter: string, rows: readonly FullRow[]): number | null {
+/** The first skill behind the one that a cursor names, or behind its place if it is gone; null for a foreign cursor. */
+export function resume(cursor: string, filter: string, skills: readonly HostSkill[]): number | null {
   const mark = decodeCursor(cursor, filter)
   if (!mark) return null
-  const at = rows.findIndex((row) => isAt(mark, keyOf(row)))
-  const alike = rows.slice(Math.max(0, at), at + mark.nth)
-  if (at >= 0) return at + alike.filter((row) => isAt(mark, keyOf(row))).length
-  const behind = rows.findIndex((row) => compareIds(keyOf(row), mark.start) > 0)
-  return behind < 0 ? rows.length : behind
+  const at = skills.findIndex((skill) => isAt(mark, keyOf(skill)))
+  const alike = skills.slice(Math.max(0, at), at + mark.nth)
+  if (at >= 0) return at + alike.filter((skill) => isAt(mark, keyOf(skill))).length
+  const behind = skills.findIndex((skill) => compareIds(keyOf(skill), mark.start) > 0)
+  return behind < 0 ? skills.length : behind
 }
 
 /** Room for a cursor and the words around it. */
@@ -45,7 +52,9 @@ const CURSOR_BYTES = 1_536
 const LARGEST_ROW = 4 * 1024
 
 /** Adds whole rows for as long as the answer stays within its budget. */
-export function fillPage(host: Host, request: Request, rest: readonly FullRow[], page: Page): Outcome {
+export function fillPage(scene: Scene, request: Request, rest: readonly HostSkill[], page: Page): Outcome {
+  const { host } = scene
+  const rowOf = rowsOf(scene)
   const most = request.limit ?? rest.length
   const budget = request.limit === undefined ? PAGE_BYTES : MAX_BYTES
   const sizeOf = (rows: readonly Row[], share: number) => bytesOf(render(envelope("list", host, page(rows, share))))
@@ -53,8 +62,8 @@ export function fillPage(host: Host, request: Request, rest: readonly FullRow[],
   while (share > 1 / 1_000 && sizeOf([], share) > budget / 2) share /= 2
   let bytes = sizeOf([], share) + CURSOR_BYTES
   const rows: Row[] = []
-  for (const full of rest.slice(0, most)) {
-    const row = slim(project(full, request))
+  for (const skill of rest.slice(0, most)) {
+    const row = slim(project(rowOf(skill), request))
     bytes += bytesOf(render({ row: [row] }))
     // A page that shows nothing would never come to an end.
     if (bytes > budget && rows.length > 0) break

@@ -10,8 +10,9 @@ export function unlistedReason(state: State, skillTool: boolean, skill: HostSkil
 }
 
 /** What one agent's prompt pays for all the skills that it lists. `states` are the agent's, in the skills' order. */
-export const tokensOf = (states: readonly State[], skillTool: boolean, skills: readonly HostSkill[]): number =>
-  skills.reduce(
-    (sum, skill, i) => sum + (unlistedReason(states[i] ?? "unknown", skillTool, skill) ? 0 : skill.tokens),
-    0,
-  )
+export function tokensOf(states: readonly State[], skillTool: boolean, skills: readonly HostSkill[]): number {
+  let sum = 0
+  for (const [i, skill] of skills.entries())
+    if (unlistedReason(states[i] ?? "unknown", skillTool, skill) === null) sum += skill.tokens
+  return sum
+}

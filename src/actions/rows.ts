@@ -32,7 +32,8 @@ export function rowsOf(scene: Scene): (skill: HostSkill) => FullRow {
   }
 }
 
-function sourcesOf(host: Host): (skill: HostSkill) => Source {
+/** Where a skill comes from, by its place. */
+export function sourcesOf(host: Host): (skill: HostSkill) => Source {
   const isConfig = inside(host.configDirectory)
   const isProject = inside(host.directory)
   const isCache = inside(host.cacheDirectory)
@@ -51,7 +52,8 @@ function sourcesOf(host: Host): (skill: HostSkill) => Source {
 /** A folder that holds skills for the directory above it. */
 const HOLDER = /^(.*?)\/\.(?:opencode|claude|agents)\//
 
-function scopesOf(host: Host): (path: string | null) => "user" | "project" {
+/** Whose skill it is, by the directory above the folder that holds it. */
+export function scopesOf(host: Host): (path: string | null) => "user" | "project" {
   const roots = (host.worktree === "/" ? [host.directory] : upwards(host.directory, host.worktree)).filter(
     (root) => root !== host.home && root !== "/",
   )

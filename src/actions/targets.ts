@@ -19,7 +19,6 @@ import { findSkill, suggestions } from "./find-skill.ts"
 import { globalFiles } from "./global-files.ts"
 import type { Host } from "./ports.ts"
 import type { Sidecar } from "./records.ts"
-import { rowsOf } from "./rows.ts"
 import type { Scene } from "./world.ts"
 
 /** What a call wants of which skills, in the order of their ids. */
@@ -56,8 +55,7 @@ export function protectedAmong({ options }: Host, ids: readonly string[]): strin
 }
 
 function matching(scene: Scene, request: Request): string[] | Problem {
-  const rows = scene.skills.map(rowsOf(scene))
-  const ids = rows.filter(keeps(request)).flatMap((row) => row.id ?? [])
+  const ids = scene.skills.filter(keeps(scene, request)).flatMap((skill) => skill.id ?? [])
   if (ids.length > 0) return ids.sort(compareIds)
   const bare = request.match?.replace(/[*?]/g, "") ?? ""
   return noMatch(

@@ -1,6 +1,6 @@
-import { compileRuleset, decide, hasSkillTool, type Ruleset, trace } from "../core/evaluate.ts"
+import { compileRuleset, decide, hasSkillTool, type Ruleset, speaksOfSkills, trace } from "../core/evaluate.ts"
 import { PatternIndex } from "../core/pattern-index.ts"
-import { type Attributed, attributeAgent, isCatchAll, predictRules } from "../core/predict.ts"
+import { type Attributed, attributeAgent, isCatchAll, type Model, predictRules } from "../core/predict.ts"
 import type { Effect, LocatedRule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
@@ -9,15 +9,16 @@ import { agentNotFound, isProblem, type Problem } from "../tool/problems.ts"
 import type { State } from "../tool/vocabulary.ts"
 import type { Host, HostAgent, HostSkill, Observation, Texts } from "./ports.ts"
 
-/** One agent with its real rules: placed where the model accounts for them, compiled once. */
+/** One agent with its real rules, compiled once. */
 export interface Agent {
   readonly id: string
   readonly mode: string
   readonly hidden: boolean
   readonly host: HostAgent
-  readonly attributed: Attributed
   /** What the running host enforces. */
-  readonly now: Ruleset<LocatedRule>
+  readonly now: Ruleset
+  /** The same rules, placed where the model accounts for them; worked out for those who are asked about it. */
+  readonly attributed: Attributed
   readonly skillTool: boolean
 }
 
@@ -27,10 +28,12 @@ export interface Scene {
   readonly observation: Observation
   readonly agents: readonly Agent[]
   readonly skills: readonly HostSkill[]
+  /** Those of all rules below. */
+  readonly patterns: PatternIndex
   /** The agent through whose eyes the call looks; null when the host knows no agent at all. */
   readonly caller: Agent | null
   /** The caller's rules after the next load of the files; null where they cannot be foreseen. */
-  readonly next: Ruleset<LocatedRule> | null
+  readonly next: Ruleset | null
   readonly verified: boolean
   readonly notices: readonly Notice[]
 }
@@ -39,27 +42,44 @@ export interface Scene {
 export async function lookAround(host: Host, wanted?: string): Promise<Scene | Problem> {
   const seen = await host.observe()
   const { loaded } = seen.model
-  const patterns = new PatternIndex()
-  const agents = seen.agents.map((agent): Agent => {
-    const attributed = attributeAgent(agent.rules, agent.id, agent.native, loaded)
-    const now = compileRuleset(attributed.rules, "skill", patterns)
-    return {
-      id: agent.id,
-      mode: agent.mode,
-      hidden: agent.hidden,
-      host: agent,
-      attributed,
-      now,
-      skillTool: hasSkillTool(now),
-    }
-  })
+  const patterns = patternsOfLooks()
+  const agents = seen.agents.map((agent) => compiledAgent(agent, loaded, patterns))
   const found = findCaller(agents, host.caller.agent, wanted)
   if (isProblem(found)) return found
-  return { host, observation: seen, agents, skills: seen.skills, ...found, next: nextOf(seen, found.caller) }
+  return { host, observation: seen, agents, skills: seen.skills, patterns, ...found, next: nextOf(seen, found.caller) }
+}
+
+let lastPatterns: WeakRef<PatternIndex> | undefined
+
+/** A pattern matches what it matches: what one look found out serves the next, until memory is short. */
+function patternsOfLooks(): PatternIndex {
+  const known = lastPatterns?.deref()
+  if (known && !known.isFull) return known
+  const patterns = new PatternIndex()
+  lastPatterns = new WeakRef(patterns)
+  return patterns
+}
+
+function compiledAgent(host: HostAgent, loaded: Model, patterns: PatternIndex): Agent {
+  const { id, mode, hidden } = host
+  const now = compileRuleset(host.rules.filter(speaksOfSkills), "skill", patterns)
+  let attributed: Attributed | undefined
+  return {
+    id,
+    mode,
+    hidden,
+    host,
+    now,
+    skillTool: hasSkillTool(now),
+    get attributed() {
+      attributed ??= attributeAgent(host.rules, id, host.native, loaded)
+      return attributed
+    },
+  }
 }
 
 /** A broken file has no next load. */
-function nextOf({ globals, model }: Observation, caller: Agent | null): Ruleset<LocatedRule> | null {
+function nextOf({ globals, model }: Observation, caller: Agent | null): Ruleset | null {
   if (!caller || [...globals.values()].some((text) => text?.error)) return caller?.now ?? null
   const { rules, id, native } = caller.host
   const future = predictRules(rules, id, native, model.loaded, model.next(new Map()))
@@ -111,9 +131,10 @@ export function ignoredRule(scene: Scene, agent: string, skill: string, effect: 
   return last && last.rule.effect !== effect ? last : null
 }
 
-const STATE_OF: Record<Effect, State> = { allow: "available", ask: "ask", deny: "disabled" }
-
-export const stateOf = (effect: Effect): State => STATE_OF[effect]
+export function stateOf(effect: Effect): State {
+  if (effect === "allow") return "available"
+  return effect === "deny" ? "disabled" : "ask"
+}
 
 /** What the ruleset makes of a skill; a skill without an id matches no rule that we could name. */
 export const stateIn = (ruleset: Ruleset | null, skill: HostSkill): State =>

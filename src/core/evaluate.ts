@@ -1,6 +1,6 @@
 import { PatternIndex } from "./pattern-index.ts"
 import type { Effect, Rule } from "./rule.ts"
-import { compilePattern, type Matcher } from "./wildcard.ts"
+import { compilePattern } from "./wildcard.ts"
 
 /** What the host does with one skill for one agent, and the rule that says so. */
 export interface Decision {
@@ -12,18 +12,15 @@ export interface Decision {
 /** An agent's rules, with the ones that can speak about one action's resources. */
 export interface Ruleset<R extends Rule = Rule> {
   readonly rules: readonly R[]
-  /** The rules whose action pattern covers the action, in order. */
-  readonly relevant: readonly Candidate[]
   /** The patterns of all rulesets that were compiled together: each meets a value once, whoever asks. */
   readonly patterns: PatternIndex
-  /** The last rule of this ruleset with each of the patterns that it uses. */
-  readonly last: ReadonlyMap<Matcher, number>
+  /** Each rule's resource as a number in `patterns`; none where the rule's action pattern does not cover the action. */
+  readonly resources: Int32Array
+  /** The last of the rules with each pattern, by the pattern's number. */
+  readonly last: Int32Array
 }
 
-interface Candidate {
-  readonly index: number
-  readonly resource: Matcher
-}
+const NONE = -1
 
 /** True when a rule's action pattern covers the action. */
 export const speaksOf = (rule: Rule, action: string): boolean =>
@@ -40,29 +37,49 @@ export function compileRuleset<R extends Rule>(
   action = "skill",
   patterns = new PatternIndex(),
 ): Ruleset<R> {
-  const relevant = rules.flatMap((rule, index) =>
-    speaksOf(rule, action) ? [{ index, resource: patterns.add(rule.resource) }] : [],
-  )
-  return { rules, relevant, patterns, last: new Map(relevant.map(({ index, resource }) => [resource, index])) }
+  const resources = new Int32Array(rules.length)
+  rules.forEach((rule, index) => {
+    resources[index] = speaksOf(rule, action) ? patterns.add(rule.resource) : NONE
+  })
+  const last = new Int32Array(patterns.size).fill(NONE)
+  resources.forEach((pattern, index) => {
+    if (pattern !== NONE) last[pattern] = index
+  })
+  return { rules, patterns, resources, last }
 }
+
+/** The rules that can speak about the action, in order. */
+export const relevantRules = <R extends Rule>({ rules, resources }: Ruleset<R>): R[] =>
+  rules.filter((_, index) => resources[index] !== NONE)
 
 /**
  * The effect of the last rule whose action and resource patterns both match; nothing matches: `ask`.
  * Measured on OpenCode 1.18.34 and on OpenCode 2.
  */
-export function decide({ rules, patterns, last }: Ruleset, skill: string): Decision {
-  let index = -1
-  for (const pattern of patterns.matching(skill)) index = Math.max(index, last.get(pattern) ?? -1)
-  const rule = rules[index]
-  return rule ? { effect: rule.effect, rule: index } : { effect: "ask", rule: null }
+export function decide(ruleset: Ruleset, skill: string): Decision {
+  const matching = ruleset.patterns.matching(skill)
+  const index = lastOf(ruleset, matching)
+  return { effect: effectAmong(ruleset, matching), rule: index === NONE ? null : index }
+}
+
+/** The effect alone, where the patterns that match the skill are known. */
+export const effectAmong = (ruleset: Ruleset, matching: readonly number[]): Effect =>
+  ruleset.rules[lastOf(ruleset, matching)]?.effect ?? "ask"
+
+function lastOf({ last }: Ruleset, matching: readonly number[]): number {
+  let index = NONE
+  for (const pattern of matching) index = Math.max(index, last[pattern] ?? NONE)
+  return index
 }
 
 /** Indexes of all rules that match, in order; the last one decides. */
-export const trace = (ruleset: Ruleset, skill: string): readonly number[] =>
-  ruleset.relevant.filter((rule) => rule.resource.matches(skill)).map((rule) => rule.index)
+export function trace({ rules, patterns, resources }: Ruleset, skill: string): readonly number[] {
+  const matching = new Set(patterns.matching(skill))
+  return [...rules.keys()].filter((index) => matching.has(resources[index] ?? NONE))
+}
 
 /** Both hosts take the `skill` tool from an agent whose last rule for it is the pattern `*` with `deny`. */
 export function hasSkillTool(ruleset: Ruleset): boolean {
-  const last = ruleset.relevant.at(-1)
-  return !(last && last.resource.pattern === "*" && ruleset.rules[last.index]?.effect === "deny")
+  const last = ruleset.rules[ruleset.resources.findLastIndex((pattern) => pattern !== NONE)]
+  return !(last?.resource === "*" && last.effect === "deny")
 }

@@ -1,3 +1,12 @@
+const SURROGATE = /[\ud800-\udfff]/
+
+/** Sorts by a text of each item, as `compareIds` does. */
+export function sortedById<T>(items: readonly T[], idOf: (item: T) => string): T[] {
+  // Without surrogates the order is that of the UTF-16 units, which the engine compares itself.
+  if (items.some((item) => SURROGATE.test(idOf(item)))) return items.toSorted((a, b) => compareIds(idOf(a), idOf(b)))
+  return items.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : Number(idOf(a) !== idOf(b))))
+}
+
 /** Orders by Unicode code points: `list` and every file of ours sort this way, on every platform. */
 export function compareIds(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length)

@@ -1,4 +1,4 @@
-import { compileRuleset, decide, type Ruleset } from "./evaluate.ts"
+import { compileRuleset, decide, type Ruleset, relevantRules } from "./evaluate.ts"
 import { PatternIndex } from "./pattern-index.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
 import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
@@ -108,6 +108,6 @@ const LATER = "(not installed)"
 
 /** One id for each pattern that rules use: a rule for skills that are not there yet may not change either. */
 const probes = (rulesets: Rulesets): string[] =>
-  [...rulesets.values()].flatMap(({ relevant }) =>
-    relevant.map(({ resource }) => resource.pattern.replaceAll("*", PROBE).replaceAll("?", "x")),
+  [...rulesets.values()].flatMap((ruleset) =>
+    relevantRules(ruleset).map(({ resource }) => resource.replaceAll("*", PROBE).replaceAll("?", "x")),
   )

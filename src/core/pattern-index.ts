@@ -1,68 +1,106 @@
-import { compilePattern, isLiteral, literalEnds, type Matcher, slashed } from "./wildcard.ts"
+import { compileSlashed, isLiteral, literalEnds, slashed } from "./wildcard.ts"
+
+const MAX_PATTERNS = 20_000
+const MAX_VALUES = 50_000
 
 /**
- * Patterns by what a value has to be, start with or end with, so that a value meets only those that can match it, and
- * each of them once: agents share most of their patterns.
+ * Numbered patterns, found by what a value has to be, start with or end with: a value meets only those that can match
+ * it, and each of them once, for agents share most of their patterns.
  */
 export class PatternIndex {
-  readonly #matchers = new Map<string, Matcher>()
-  readonly #literals = new Map<string, Matcher[]>()
-  readonly #starts = new Affixes((value, length) => value.slice(0, length))
-  readonly #ends = new Affixes((value, length) => value.slice(value.length - length))
-  readonly #found = new Map<string, readonly Matcher[]>()
+  readonly #numbers = new Map<string, number>()
+  readonly #matchers: ((path: string) => boolean)[] = []
+  readonly #literals = new Map<string, number[]>()
+  readonly #starts = new Affixes((value, depth) => value.charCodeAt(depth))
+  readonly #ends = new Affixes((value, depth) => value.charCodeAt(value.length - 1 - depth))
+  readonly #found = new Map<string, readonly number[]>()
 
-  /** Knows a pattern from now on; the same pattern is the same matcher. */
-  add(pattern: string): Matcher {
-    const known = this.#matchers.get(pattern)
-    if (known) return known
-    const matcher = compilePattern(pattern)
-    const { start, end } = literalEnds(pattern)
-    if (isLiteral(pattern)) append(this.#literals, slashed(pattern), matcher)
-    else if (start === "") this.#ends.add(end, matcher)
-    else this.#starts.add(start, matcher)
-    this.#matchers.set(pattern, matcher)
-    this.#found.clear()
-    return matcher
+  /** How many patterns there are; their numbers are the smaller ones. */
+  get size(): number {
+    return this.#matchers.length
   }
 
-  /** The patterns that match a value, in no order. */
-  matching(value: string): readonly Matcher[] {
+  /** It is large enough that one who keeps it should rather start anew. */
+  get isFull(): boolean {
+    return this.size > MAX_PATTERNS || this.#found.size > MAX_VALUES
+  }
+
+  /** A pattern's number, which it has from now on. */
+  add(pattern: string): number {
+    const known = this.#numbers.get(pattern)
+    if (known !== undefined) return known
+    const number = this.#matchers.push(compileSlashed(pattern)) - 1
+    this.#numbers.set(pattern, number)
+    const { start, end } = literalEnds(pattern)
+    if (isLiteral(pattern)) append(this.#literals, slashed(pattern), number)
+    else if (start === "") this.#ends.add(end, number)
+    else this.#starts.add(start, number)
+    if (this.#found.size > 0) this.#found.clear()
+    return number
+  }
+
+  /** The numbers of the patterns that match a value, in no order. */
+  matching(value: string): readonly number[] {
     const known = this.#found.get(value)
     if (known) return known
     const path = slashed(value)
-    const patterns = [...this.#starts.of(path), ...this.#ends.of(path)].filter((matcher) => matcher.matches(value))
-    const found = [...(this.#literals.get(path) ?? []), ...patterns]
+    const likely: number[] = []
+    this.#starts.collect(path, likely)
+    this.#ends.collect(path, likely)
+    const found = likely.filter((number) => this.#matchers[number]?.(path))
+    for (const number of this.#literals.get(path) ?? []) found.push(number)
     this.#found.set(value, found)
     return found
   }
 }
 
-/** Matchers by a text at one end of the values that they match; there are few lengths of it, however many matchers. */
+interface Alike {
+  readonly length: number
+  readonly numbers: Map<number, number[]>
+}
+
+/**
+ * Numbers by a text that a value has at one end. Texts are told apart by length and hash alone, the value's being
+ * taken once, unit by unit; whoever is found by chance does not match anyway.
+ */
 class Affixes {
-  readonly #matchers = new Map<string, Matcher[]>()
-  readonly #lengths = new Set<number>()
-  readonly #cut: (value: string, length: number) => string
+  /** From short to long: there are few lengths, however many patterns. */
+  #byLength: Alike[] = []
+  readonly #unit: (value: string, depth: number) => number
 
-  constructor(cut: (value: string, length: number) => string) {
-    this.#cut = cut
+  constructor(unit: (value: string, depth: number) => number) {
+    this.#unit = unit
   }
 
-  add(affix: string, matcher: Matcher): void {
-    append(this.#matchers, affix, matcher)
-    this.#lengths.add(affix.length)
+  add(affix: string, number: number): void {
+    const { length } = affix
+    const known = this.#byLength.find((alike) => alike.length === length)
+    const alike = known ?? { length, numbers: new Map() }
+    if (!known) this.#byLength = [...this.#byLength, alike].sort((a, b) => a.length - b.length)
+    append(alike.numbers, this.#hash(affix, 0, length, 0), number)
   }
 
-  /** The matchers whose text the value has at this end. */
-  of(value: string): Matcher[] {
-    const found: Matcher[] = []
-    for (const length of this.#lengths)
-      if (length <= value.length) found.push(...(this.#matchers.get(this.#cut(value, length)) ?? []))
-    return found
+  /** Adds the numbers whose text the value seems to have at this end. */
+  collect(value: string, found: number[]): void {
+    let hash = 0
+    let depth = 0
+    for (const { length, numbers } of this.#byLength) {
+      if (length > value.length) break
+      hash = this.#hash(value, depth, length, hash)
+      depth = length
+      for (const number of numbers.get(hash) ?? []) found.push(number)
+    }
+  }
+
+  #hash(text: string, from: number, to: number, before: number): number {
+    let hash = before
+    for (let depth = from; depth < to; depth++) hash = (Math.imul(hash, 31) + this.#unit(text, depth)) | 0
+    return hash
   }
 }
 
-function append(map: Map<string, Matcher[]>, key: string, matcher: Matcher): void {
+function append<K>(map: Map<K, number[]>, key: K, number: number): void {
   const alike = map.get(key)
-  if (alike) alike.push(matcher)
-  else map.set(key, [matcher])
+  if (alike) alike.push(number)
+  else map.set(key, [number])
 }

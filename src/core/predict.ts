@@ -13,7 +13,7 @@ export interface Model {
   /** The rules that the configuration puts at the end of this agent's ruleset. */
   tail(agent: string): readonly LocatedRule[]
   /** The top-level rules of the global files alone, as one run. */
-  readonly globalRun: readonly LocatedRule[]
+  globalRun(): readonly LocatedRule[]
   /** No layer lies below those that were read, so that only the host's own rules can stand before the tail. */
   readonly complete: boolean
   /** What is written and counts for nothing, low to high. */
@@ -48,7 +48,7 @@ export function modelOpenCode1(layers: readonly LayerDocument[], home: string, a
         if (agent.key === key) own.set(agent.name, mergeMaps(own.get(agent.name) ?? none, ownMap(agent)))
   return {
     tail: (agent) => [...top, ...rulesOf(own.get(agent) ?? none)],
-    globalRun: rulesOf(mergeTop(layers.filter((layer) => layer.layer === "global"))),
+    globalRun: () => rulesOf(mergeTop(layers.filter((layer) => layer.layer === "global"))),
     // A server may hand out a configuration that lies below the global files.
     complete: false,
     ignored: () => ignoredByOpenCode1(layers),
@@ -95,7 +95,7 @@ export function modelOpenCode2(layers: readonly LayerDocument[], reading: Readin
   const topRules = top(read)
   return {
     tail: (agent) => [...topRules, ...own(agent)],
-    globalRun: top(read.filter((layer) => layer.layer === "global")),
+    globalRun: () => top(read.filter((layer) => layer.layer === "global")),
     complete: true,
     ignored: () => ignoredByOpenCode2(layers, reading === "by-document"),
     secrets: () => secretsIn(layers),
@@ -138,7 +138,7 @@ function ownRulesOf(agent: AgentSections, document: LayerDocument, reading: Read
   return array
 }
 
-/** One agent's rules that can speak about skills, split where the configuration's share begins. */
+/** One agent's rules that can speak about skills, as many as the host has, split where the configuration's share begins. */
 export interface Attributed {
   /** The host's own share; null where the model does not account for the host's sequence. */
   readonly base: readonly Rule[] | null
@@ -178,7 +178,8 @@ export function attributeAgent(real: readonly Rule[], agent: string, native: boo
   const hides = (rule: Rule) =>
     secrets.some(({ action, resource }) => action === rule.action && resource === rule.resource)
   const rules = found.rules.map((rule): LocatedRule => (hides(rule) ? { ...rule, secret: true } : rule))
-  return { base: null, rules: withRun(rules, model.globalRun, model.globalRun) ?? rules }
+  const run = model.globalRun()
+  return { base: null, rules: withRun(rules, run, run) ?? rules }
 }
 
 /**
@@ -195,7 +196,7 @@ export function predictRules(
   const now = attributeAgent(real, agent, native, loaded)
   return now.base
     ? [...now.rules.slice(0, now.base.length), ...next.tail(agent)]
-    : withRun(now.rules, loaded.globalRun, next.globalRun)
+    : withRun(now.rules, loaded.globalRun(), next.globalRun())
 }
 
 /** Puts other rules in the place of a run; null unless the run stands there exactly once. */

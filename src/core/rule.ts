@@ -2,7 +2,7 @@
 export const EFFECTS = ["allow", "ask", "deny"] as const
 export type Effect = (typeof EFFECTS)[number]
 
-export const isEffect = (value: unknown): value is Effect => EFFECTS.some((effect) => effect === value)
+export const isEffect = (value: unknown): value is Effect => (EFFECTS as readonly unknown[]).includes(value)
 
 /** From least to most available; a change is `wider` when it moves up. */
 const AVAILABILITY: Record<Effect, number> = { deny: 0, ask: 1, allow: 2 }

@@ -74,26 +74,26 @@ export interface Consistency {
 export function compareSidecar(
   records: readonly SidecarRecord[],
   rules: readonly (Rule & { readonly file: string; readonly secret?: true })[],
-  registered: ReadonlySet<string>,
+  registered: ReadonlySet<string | null>,
 ): Consistency {
-  const ruleKeys = new Set(rules.map((rule) => JSON.stringify([rule.file, rule.resource, rule.effect])))
-  const recorded = new Set(records.map((record) => JSON.stringify([record.file, record.id, record.effect])))
-  const key = (rule: Rule & { file: string }) => JSON.stringify([rule.file, rule.resource, rule.effect])
+  const keyed = rules.map((rule) => ({ rule, key: JSON.stringify([rule.file, rule.resource, rule.effect]) }))
+  const ruled = new Set(keyed.map(({ key }) => key))
+  const keyOf = (record: SidecarRecord) => JSON.stringify([record.file, record.id, record.effect])
+  const recorded = new Set(records.map(keyOf))
   return {
-    staleSidecarIds: unique(
-      records
-        .filter((record) => !ruleKeys.has(JSON.stringify([record.file, record.id, record.effect])))
-        .map((record) => record.id),
-    ),
-    unrecordedRules: rules
-      .filter((rule) => !recorded.has(key(rule)))
-      .map(({ resource, effect, secret }) => ({ resource: secret ? "…" : resource, effect })),
+    staleSidecarIds: unique(records.filter((record) => !ruled.has(keyOf(record))).map((record) => record.id)),
+    unrecordedRules: keyed
+      .filter(({ key }) => !recorded.has(key))
+      .map(({ rule: { resource, effect, secret } }) => ({ resource: secret ? "…" : resource, effect })),
     missingFromRegistry: unique(records.map((record) => record.id).filter((id) => !names(id, registered))),
   }
 }
 
-const names = (id: string, registered: ReadonlySet<string>): boolean =>
-  registered.has(id) || (!isLiteral(id) && [...registered].some(compilePattern(id).matches))
+function names(pattern: string, registered: ReadonlySet<string | null>): boolean {
+  if (registered.has(pattern)) return true
+  const { matches } = compilePattern(pattern)
+  return !isLiteral(pattern) && [...registered].some((id) => id !== null && matches(id))
+}
 
 const unique = (ids: readonly string[]): string[] => [...new Set(ids)].sort(compareIds)
 

@@ -2,14 +2,14 @@
 const WORDS = 4
 const PATHS = 3
 /** From the first ideographs on, a character is about three quarters of a token. */
-const WIDE = 0x2e80
+const WIDE = /[\u2e80-\uffff]/g
 
 /**
- * What a text costs a prompt, in estimated tokens: `frame` are those of what stands around it. How far this is from a
+ * What texts cost a prompt, in estimated tokens: `frame` are those of what stands around them. How far this is from a
  * real tokenizer's count stands in docs/reference/hosts.md.
  */
-export function estimateTokens(frame: number, words: string, path = ""): number {
-  let wide = 0
-  for (let i = 0; i < words.length; i++) if (words.charCodeAt(i) >= WIDE) wide++
-  return Math.ceil(frame + (words.length + 2 * wide) / WORDS + path.length / PATHS)
+export function estimateTokens(frame: number, words: readonly string[], path = ""): number {
+  let characters = 0
+  for (const text of words) characters += text.length + 2 * (text.match(WIDE)?.length ?? 0)
+  return Math.ceil(frame + characters / WORDS + path.length / PATHS)
 }

@@ -10,9 +10,14 @@ export interface Matcher {
 
 /** Compiles a pattern once. Matching takes about pattern + value steps: literal runs are searched, never retried. */
 export function compilePattern(pattern: string): Matcher {
-  const canonical = slashed(pattern)
-  const matches = hasWildcard(canonical) ? globMatcher(canonical) : (value: string) => value === canonical
+  const matches = compileSlashed(pattern)
   return { pattern, matches: (value) => matches(slashed(value)) }
+}
+
+/** The same for values that are `slashed` already. */
+export function compileSlashed(pattern: string): (path: string) => boolean {
+  const canonical = slashed(pattern)
+  return hasWildcard(canonical) ? globMatcher(canonical) : (path) => path === canonical
 }
 
 /** True when a pattern can only mean the one value that it spells. */
@@ -33,40 +38,51 @@ const hasWildcard = (pattern: string): boolean => pattern.includes("*") || patte
 export const slashed = (text: string): string => (text.includes("\\") ? text.replaceAll("\\", "/") : text)
 
 function globMatcher(pattern: string): (value: string) => boolean {
-  const runs = pattern.split("*")
-  const whole = (value: string) => matchRuns(runs, value)
+  const whole = runsMatcher(pattern)
   if (!pattern.endsWith(" *")) return whole
-  const bareRuns = pattern.slice(0, -2).split("*")
-  return (value) => whole(value) || matchRuns(bareRuns, value)
+  const bare = runsMatcher(pattern.slice(0, -2))
+  return (value) => whole(value) || bare(value)
+}
+
+/** What stands between two `*`. */
+interface Run {
+  readonly text: string
+  /** Holds a `?`. */
+  readonly open: boolean
 }
 
 /** The leftmost place of each literal run is always as good as a later one, so nothing is ever tried twice. */
-function matchRuns(runs: readonly string[], value: string): boolean {
-  const first = runs[0] ?? ""
-  if (runs.length === 1) return value.length === first.length && runAt(value, 0, first)
-  const last = runs.at(-1) ?? ""
-  const lastStart = value.length - last.length
-  if (lastStart < first.length || !runAt(value, 0, first) || !runAt(value, lastStart, last)) return false
-  let from = first.length
-  for (const run of runs.slice(1, -1)) {
-    const found = findRun(value, from, lastStart, run)
-    if (found < 0) return false
-    from = found + run.length
+function runsMatcher(pattern: string): (value: string) => boolean {
+  const runs = pattern.split("*").map((text): Run => ({ text, open: text.includes("?") }))
+  const [first, ...others] = runs
+  const last = others.pop()
+  if (!first) return () => false
+  if (!last) return (value) => value.length === first.text.length && runAt(value, 0, first)
+  const least = first.text.length + last.text.length
+  return (value) => {
+    const end = value.length - last.text.length
+    if (value.length < least || !runAt(value, end, last) || !runAt(value, 0, first)) return false
+    let from = first.text.length
+    for (const run of others) {
+      const found = findRun(value, from, end, run)
+      if (found < 0) return false
+      from = found + run.text.length
+    }
+    return true
   }
-  return true
 }
 
-function findRun(value: string, from: number, end: number, run: string): number {
-  if (!run.includes("?")) {
-    const found = value.indexOf(run, from)
-    return found >= 0 && found + run.length <= end ? found : -1
+function findRun(value: string, from: number, end: number, run: Run): number {
+  if (!run.open) {
+    const found = value.indexOf(run.text, from)
+    return found >= 0 && found + run.text.length <= end ? found : -1
   }
-  for (let at = from; at + run.length <= end; at++) if (runAt(value, at, run)) return at
+  for (let at = from; at + run.text.length <= end; at++) if (runAt(value, at, run)) return at
   return -1
 }
 
-function runAt(value: string, at: number, run: string): boolean {
-  if (!run.includes("?")) return value.startsWith(run, at)
-  for (let i = 0; i < run.length; i++) if (run[i] !== "?" && run[i] !== value[at + i]) return false
-  return at + run.length <= value.length
+function runAt(value: string, at: number, { text, open }: Run): boolean {
+  if (!open) return value.startsWith(text, at)
+  for (let i = 0; i < text.length; i++) if (text[i] !== "?" && text[i] !== value[at + i]) return false
+  return at + text.length <= value.length
 }

@@ -66,6 +66,20 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
   }
 }
 
+/** Where a file's bytes are or would be, if that is another place; null also where nobody can tell. */
+export async function elsewhere(path: string, disk: Disk = nodeFs): Promise<string | null> {
+  try {
+    const real = (await disk.realpath(path).catch(missing)) ?? (await placeOfAbsent(path, disk))
+    return real === path ? null : real
+  } catch {
+    return null
+  }
+}
+
+/** A link that leads nowhere has no place. */
+const placeOfAbsent = async (path: string, disk: Disk): Promise<string> =>
+  (await disk.lstat(path).catch(missing)) ? path : absentPath(path, disk)
+
 /** A file that does not exist yet is made in its directory's real place, however many directories are missing. */
 async function absentPath(path: string, disk: Disk): Promise<string> {
   const directory = dirname(path)

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
-import { type ConfigText, member, readConfigText, type Substitute } from "../core/config-text.ts"
+import { type ConfigText, member, readConfigText } from "../core/config-text.ts"
 import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
+import type { Substitute } from "../core/references.ts"
 import { readFrontmatter } from "../files/frontmatter.ts"
 import type { MarkdownAgent, Source } from "./sources.ts"
 

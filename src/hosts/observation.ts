@@ -51,10 +51,18 @@ export function observation(given: {
 }): Observation {
   const { layers } = given
   const loaded = given.loaded ?? layers.documents(new Map())
-  const hostModel = (make: MakeModel): HostModel => ({
-    loaded: make(loaded),
-    next: (texts) => make(layers.documents(texts)),
-  })
+  const hostModel = (make: MakeModel): HostModel => {
+    const now = make(loaded)
+    const isLoaded = (documents: readonly LayerDocument[]) =>
+      documents.length === loaded.length && documents.every((document, i) => document === loaded[i])
+    return {
+      loaded: now,
+      next: (texts) => {
+        const documents = layers.documents(texts)
+        return isLoaded(documents) ? now : make(documents)
+      },
+    }
+  }
   const [first, ...others] = given.models
   const model = hostModel(first)
   const users = loaded.filter((document) => document.layer !== "project")

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
+import { hasReference } from "../core/references.ts"
 import type { Layer } from "../core/rule.ts"
 import type { SkillRoot } from "../files/skill-search.ts"
 
@@ -27,14 +28,38 @@ export async function existingRoots(roots: readonly SkillRoot[]): Promise<SkillR
   return once.filter((_, index) => there[index])
 }
 
-/** A config file as a source; none where it cannot be read, as the host reads past it too. */
-export async function fileSource(layer: Layer, file: string): Promise<Source[]> {
+/** A file as a source; none where it cannot be read, as the host reads past it too. */
+export async function fileSource(layer: Layer, file: string, form: Source["form"] = "config"): Promise<Source[]> {
   try {
     const text = (await readFile(file)).toString("utf8")
-    return [{ layer, file, directory: dirname(file), text, form: "config" }]
+    return [sameAgain({ layer, file, directory: dirname(file), text, form })]
   } catch {
     return []
   }
+}
+
+/** The config files of a directory, in the order of their names. */
+export const configSources = (layer: Layer, directory: string, names: readonly string[]): Promise<Source[]> =>
+  together(names.map((name) => fileSource(layer, join(directory, name))))
+
+/** Read at the same time, kept in this order. */
+export const together = async (sources: readonly (Source[] | Promise<Source[]>)[]): Promise<Source[]> =>
+  (await Promise.all(sources)).flat()
+
+/** What each place held when it was last read, for as long as somebody still holds it. */
+const lastRead = new Map<string, WeakRef<Source>>()
+
+/**
+ * A text that did not change is the same source, so that what it says is worked out once. One with references says
+ * what the environment and other files make of it.
+ */
+function sameAgain(source: Source): Source {
+  if (hasReference(source.text)) return source
+  const place = JSON.stringify([source.layer, source.file, source.form])
+  const known = lastRead.get(place)?.deref()
+  if (known?.text === source.text) return known
+  lastRead.set(place, new WeakRef(source))
+  return source
 }
 
 /** Folders of Markdown agents, and how deep each is read. A mode is an agent by an older name. */
@@ -47,15 +72,19 @@ const AGENT_DIRECTORIES = [
 
 /** Markdown agents under a config directory, folder by folder, each sorted by path. */
 export async function agentSources(layer: Layer, directory: string, nameWins: boolean): Promise<Source[]> {
-  const found: Source[] = []
-  for (const { name, depth } of AGENT_DIRECTORIES) {
-    const root = join(directory, name)
-    for (const file of await markdownFiles(root, depth)) {
-      const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
-      for (const source of await fileSource(layer, file)) found.push({ ...source, form: { agent, nameWins } })
-    }
-  }
-  return found
+  const names = await namesIn(directory)
+  return together(
+    AGENT_DIRECTORIES.filter(({ name }) => names.includes(name)).map(async ({ name, depth }) => {
+      const found: Source[] = []
+      const root = join(directory, name)
+      // One by one: there may be more of them than a process may open at once.
+      for (const file of await markdownFiles(root, depth)) {
+        const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
+        found.push(...(await fileSource(layer, file, { agent, nameWins })))
+      }
+      return found
+    }),
+  )
 }
 
 const MAX_MARKDOWN_FILES = 2_000
@@ -64,8 +93,7 @@ const MAX_MARKDOWN_FILES = 2_000
 async function markdownFiles(root: string, depth: number): Promise<string[]> {
   const found: string[] = []
   const visit = async (directory: string, left: number): Promise<void> => {
-    const names = await readdir(directory).catch(() => [])
-    for (const name of names.sort()) {
+    for (const name of await namesIn(directory)) {
       if (found.length >= MAX_MARKDOWN_FILES) return
       const path = join(directory, name)
       if (name.endsWith(".md")) found.push(path)
@@ -75,6 +103,8 @@ async function markdownFiles(root: string, depth: number): Promise<string[]> {
   await visit(root, depth)
   return found
 }
+
+const namesIn = async (directory: string): Promise<string[]> => (await readdir(directory).catch(() => [])).sort()
 
 export const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(

@@ -1,13 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import {
-  member,
-  parseJsonc,
-  positionAt,
-  properties,
-  readConfigText,
-  type Substitute,
-} from "../../src/core/config-text.ts"
+import { member, parseJsonc, positionAt, properties, readConfigText } from "../../src/core/config-text.ts"
+import type { Substitute } from "../../src/core/references.ts"
 
 const nothing: Substitute = () => undefined
 const given =

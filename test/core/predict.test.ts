@@ -433,7 +433,7 @@ describe("OpenCode 1", () => {
       "c project /p/opencode.json 2 11",
       "* explicit /e.json 1 34 build",
     ])
-    expect(places(model.globalRun)).toEqual(["a global /c/opencode.json 3 16", "b global /c/opencode.json 3 29"])
+    expect(places(model.globalRun())).toEqual(["a global /c/opencode.json 3 16", "b global /c/opencode.json 3 29"])
   })
 
   test("a string section has a place too", () => {
@@ -762,7 +762,7 @@ describe("OpenCode 2", () => {
       "p project /p/opencode.json 1 17",
       "own global /c/opencode.jsonc 1 36 build",
     ])
-    expect(places(model.globalRun)).toEqual(["a global /c/opencode.json 3 5"])
+    expect(places(model.globalRun())).toEqual(["a global /c/opencode.json 3 5"])
   })
 })
 
@@ -838,7 +838,7 @@ describe("attribute: the model laid over the host's sequence", () => {
   describe("predictRules", () => {
     const model = (run: NaiveRule[], own: NaiveRule[] = []): Model => ({
       tail: (agent) => [...tail(...run), ...(agent === "build" ? tail(...own) : [])],
-      globalRun: tail(...run),
+      globalRun: () => tail(...run),
       complete: false,
       ignored: () => [],
       secrets: () => [],

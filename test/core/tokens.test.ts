@@ -10,5 +10,5 @@ test.each([
   ["the first of them, and the last letter before", [0, "\u2e7f\u2e80".repeat(200)], 200],
   ["both halves of an emoji count", [0, "\u{1F600}".repeat(200)], 300],
 ] as const)("%s", (_, [frame, words, path], tokens) => {
-  expect(estimateTokens(frame, words, path)).toBe(tokens)
+  expect(estimateTokens(frame, [words], path)).toBe(tokens)
 })

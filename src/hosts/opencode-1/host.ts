@@ -11,10 +11,10 @@ import {
   type UserReach,
 } from "../../actions/ports.ts"
 import { modelOpenCode1 } from "../../core/predict.ts"
-import { isEffect, type Rule } from "../../core/rule.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { documentsOf } from "../documents.ts"
 import { layersOf, observation } from "../observation.ts"
+import { ruleReader } from "../rules.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Loaded, type Places } from "./layers.ts"
 import { promptTokens } from "./prompt.ts"
@@ -53,15 +53,19 @@ export function opencode1(given: {
     ask: given.ask,
     agents: async () => (await readAgents(given.get)) ?? [],
     observe: async () => {
-      const [agents, skills] = await Promise.all([readAgents(given.get), readSkills(given.get)])
+      const [agents, skills, globals, higher] = await Promise.all([
+        readAgents(given.get),
+        readSkills(given.get),
+        globalSources(places.configDirectory),
+        higherSources(places),
+      ])
       if (!agents && !skills) throw new HostUnavailable("both")
       if (!skills) throw new HostUnavailable("skills")
-      const globals = await globalSources(places.configDirectory)
       return observation({
         agents: agents ?? [],
         skills,
         configJson: globals.some((source) => source.file?.endsWith("config.json")),
-        layers: await layersOf(places.configDirectory, GLOBAL_NAMES, globals, await higherSources(places)),
+        layers: await layersOf(places.configDirectory, GLOBAL_NAMES, globals, higher),
         models: [(layers, action) => modelOpenCode1(layers, places.home, action)],
         loaded: await documentsOf(loaded),
       })
@@ -78,6 +82,7 @@ export function opencode1(given: {
 async function readAgents(get: Get): Promise<HostAgent[] | null> {
   const data = await get("/agent").catch(() => null)
   if (!Array.isArray(data)) return null
+  const rulesOf = ruleReader(WORDS)
   return data.filter(isRecord).flatMap((agent) => {
     const id = text(agent.name)
     if (id === null || !Array.isArray(agent.permission)) return []
@@ -87,18 +92,13 @@ async function readAgents(get: Get): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: agent.native === true,
-        rules: agent.permission.filter(isRecord).flatMap(decodeRule),
+        rules: rulesOf(agent.permission),
       },
     ]
   })
 }
 
-function decodeRule(rule: Record<string, unknown>): Rule[] {
-  const action = text(rule.permission)
-  const resource = text(rule.pattern)
-  const effect = rule.action
-  return action !== null && resource !== null && isEffect(effect) ? [{ action, resource, effect }] : []
-}
+const WORDS = { action: "permission", resource: "pattern", effect: "action" } as const
 
 /** OpenCode 1 matches its rules against the registry name; the folder may be called otherwise. */
 async function readSkills(get: Get): Promise<HostSkill[] | null> {
@@ -108,10 +108,10 @@ async function readSkills(get: Get): Promise<HostSkill[] | null> {
     const name = text(skill.name)
     const location = text(skill.location)
     const path = location?.startsWith("/") ? location : null
-    const derived = path ? basename(path.replace(/\/SKILL\.md$/i, ""), ".md") : null
+    const id = name ?? (path ? basename(path.replace(/\/SKILL\.md$/i, ""), ".md") : null)
     const description = text(skill.description)
     return {
-      id: name ?? derived,
+      id,
       name,
       idFrom: name === null ? "path" : "name",
       path,
@@ -119,7 +119,7 @@ async function readSkills(get: Get): Promise<HostSkill[] | null> {
       description,
       autoinvoke: null,
       content: text(skill.content),
-      tokens: promptTokens({ name: name ?? derived, description, location }),
+      tokens: promptTokens({ name: id, description, location }),
     }
   })
 }

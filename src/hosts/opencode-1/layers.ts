@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { upwards } from "../../files/locations.ts"
-import { agentSources, fileSource, isDirectory, type Source } from "../sources.ts"
+import { agentSources, configSources, fileSource, isDirectory, type Source, together } from "../sources.ts"
 
 /** The global files, in load order: a later one wins. */
 export const GLOBAL_NAMES = ["config.json", "opencode.json", "opencode.jsonc"] as const
@@ -13,8 +13,10 @@ export interface Places {
 }
 
 /** The global files as sources, in load order. */
-export const globalSources = async (configDirectory: string): Promise<Source[]> =>
-  (await Promise.all(GLOBAL_NAMES.map((name) => fileSource("global", join(configDirectory, name))))).flat()
+export const globalSources = (configDirectory: string): Promise<Source[]> =>
+  configSources("global", configDirectory, GLOBAL_NAMES)
+
+const NAMES = ["opencode.json", "opencode.jsonc"] as const
 
 /**
  * Every layer above the global files that can be read from disk and environment, in the order in which OpenCode 1
@@ -23,31 +25,26 @@ export const globalSources = async (configDirectory: string): Promise<Source[]> 
  * `$OPENCODE_CONFIG_DIR`) with its files and its Markdown agents; `$OPENCODE_CONFIG_CONTENT`; managed files;
  * `$OPENCODE_PERMISSION`. What a server or an organisation adds cannot be read here: the model then differs.
  */
-export async function higherSources(places: Places): Promise<Source[]> {
+export function higherSources(places: Places): Promise<Source[]> {
   const env = process.env
-  const sources: Source[] = []
-  if (env.OPENCODE_CONFIG) sources.push(...(await fileSource("explicit", env.OPENCODE_CONFIG)))
+  const given = (text: string | undefined, form: "config" | "permission"): Source[] =>
+    text ? [{ layer: "content", file: null, directory: places.directory, text, form }] : []
   const projectAllowed = !isTruthy(env.OPENCODE_DISABLE_PROJECT_CONFIG)
-  const parents = upwards(places.directory, places.worktree)
-  if (projectAllowed)
-    for (const directory of parents.toReversed())
-      for (const name of ["opencode.json", "opencode.jsonc"])
-        sources.push(...(await fileSource("project", join(directory, name))))
-  for (const { layer, directory } of await configDirectories(places, projectAllowed ? parents : [])) {
-    if (directory.endsWith(".opencode") || directory === env.OPENCODE_CONFIG_DIR)
-      for (const name of ["opencode.json", "opencode.jsonc"])
-        sources.push(...(await fileSource(layer, join(directory, name))))
-    sources.push(...(await agentSources(layer, directory, true)))
-  }
-  const content = env.OPENCODE_CONFIG_CONTENT
-  if (content)
-    sources.push({ layer: "content", file: null, directory: places.directory, text: content, form: "config" })
-  for (const name of ["opencode.json", "opencode.jsonc"])
-    sources.push(...(await fileSource("managed", join("/etc/opencode", name))))
-  const permission = env.OPENCODE_PERMISSION
-  if (permission)
-    sources.push({ layer: "content", file: null, directory: places.directory, text: permission, form: "permission" })
-  return sources
+  const parents = projectAllowed ? upwards(places.directory, places.worktree) : []
+  return together([
+    env.OPENCODE_CONFIG ? fileSource("explicit", env.OPENCODE_CONFIG) : [],
+    ...parents.toReversed().map((parent) => configSources("project", parent, NAMES)),
+    configDirectories(places, parents).then((found) => together(found.flatMap(sourcesIn))),
+    given(env.OPENCODE_CONFIG_CONTENT, "config"),
+    configSources("managed", "/etc/opencode", NAMES),
+    given(env.OPENCODE_PERMISSION, "permission"),
+  ])
+}
+
+function sourcesIn({ layer, directory }: ConfigDirectory): Promise<Source[]>[] {
+  const hasConfig = directory.endsWith(".opencode") || directory === process.env.OPENCODE_CONFIG_DIR
+  const agents = agentSources(layer, directory, true)
+  return hasConfig ? [configSources(layer, directory, NAMES), agents] : [agents]
 }
 
 /**
@@ -67,23 +64,23 @@ export async function loadedAtStart(places: Places): Promise<Loaded> {
   return { globals: await globals, higher: await higherSources(places) }
 }
 
+interface ConfigDirectory {
+  readonly layer: "global" | "project" | "explicit"
+  readonly directory: string
+}
+
 /** Every directory that configuration, agents and skills are read from. */
-export async function configDirectories(places: Places, parents: readonly string[]) {
-  const found: { layer: "global" | "project" | "explicit"; directory: string }[] = [
+export async function configDirectories(places: Places, parents: readonly string[]): Promise<ConfigDirectory[]> {
+  const found: ConfigDirectory[] = [
     { layer: "global", directory: places.configDirectory },
     ...parents.map((parent) => ({ layer: "project" as const, directory: join(parent, ".opencode") })),
     { layer: "explicit", directory: join(places.home, ".opencode") },
   ]
   const named = process.env.OPENCODE_CONFIG_DIR
   if (named) found.push({ layer: "explicit", directory: named })
-  const seen = new Set<string>()
-  const existing: typeof found = []
-  for (const place of found) {
-    if (seen.has(place.directory)) continue
-    seen.add(place.directory)
-    if (place.directory === named || (await isDirectory(place.directory))) existing.push(place)
-  }
-  return existing
+  const once = found.filter(({ directory }, at) => found.findIndex((other) => other.directory === directory) === at)
+  const exists = await Promise.all(once.map(({ directory }) => directory === named || isDirectory(directory)))
+  return once.filter((_, at) => exists[at])
 }
 
 export const isTruthy = (value: string | undefined): boolean => value?.toLowerCase() === "true" || value === "1"

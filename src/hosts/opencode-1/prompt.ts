@@ -20,10 +20,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 }
 const escaped = (location: string): string =>
-  location.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
+  /[&<>"']/.test(location) ? location.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character) : location
 
 /** What an entry without its three texts costs (o200k_base). */
 const FRAME = 28
 
 export const promptTokens = ({ name, description, location }: Listed): number =>
-  estimateTokens(FRAME, (name ?? "") + (description ?? ""), escaped(location ?? ""))
+  estimateTokens(FRAME, [name ?? "", description ?? ""], escaped(location ?? ""))

@@ -14,13 +14,14 @@ import {
 } from "../../actions/ports.ts"
 import type { LayerDocument } from "../../core/document.ts"
 import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
-import { type Effect, isEffect, type Rule } from "../../core/rule.ts"
+import type { Effect } from "../../core/rule.ts"
 import { estimateTokens } from "../../core/tokens.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { layersOf, observation } from "../observation.ts"
+import { ruleReader } from "../rules.ts"
 import type { Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
-import { GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
+import { allSources, GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
 import { idFromPath, judgeSkill, skillRoots } from "./skills.ts"
 
 /** The parts of the plugin context that are used; a bare array or `{location, data}` is accepted from both. */
@@ -63,10 +64,7 @@ export function opencode2(given: {
     observe: () => observeSettled(given.lists, configDirectory, given.directory, given.options),
     userReach: async (_, effect) => mentionOf(given.version, effect),
     skillRoots: async () => {
-      const documents = [
-        ...(await globalSources(configDirectory)),
-        ...(await higherSources(configDirectory, given.directory)),
-      ]
+      const documents = await allSources(given.directory)
       return skillRoots(home, configDirectory, given.directory, documents)
     },
     judgeSkill,
@@ -128,11 +126,15 @@ async function observeSettled(
 }
 
 async function observeOnce(lists: Lists, configDirectory: string, directory: string): Promise<Moment> {
-  const [agents, skills] = await Promise.all([readAgents(lists), readSkills(lists)])
+  const [agents, skills, globals, higher] = await Promise.all([
+    readAgents(lists),
+    readSkills(lists),
+    globalSources(configDirectory),
+    higherSources(configDirectory, directory),
+  ])
   if (!agents && !skills) throw new HostUnavailable("both")
   if (!skills) throw new HostUnavailable("skills")
-  const globals = await globalSources(configDirectory)
-  return { agents: agents ?? [], skills, globals, higher: await higherSources(configDirectory, directory) }
+  return { agents: agents ?? [], skills, globals, higher }
 }
 
 type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
@@ -165,6 +167,7 @@ const NATIVE_AGENTS = ["build", "plan", "general", "explore", "compaction", "tit
 async function readAgents(lists: Lists): Promise<HostAgent[] | null> {
   const data = dataOf(await lists.agents().catch(() => null))
   if (!Array.isArray(data)) return null
+  const rulesOf = ruleReader(WORDS)
   return data.filter(isRecord).flatMap((agent) => {
     const id = text(agent.id) ?? text(agent.name)
     if (id === null || !Array.isArray(agent.permissions)) return []
@@ -174,18 +177,13 @@ async function readAgents(lists: Lists): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: NATIVE_AGENTS.includes(id),
-        rules: agent.permissions.filter(isRecord).flatMap(decodeRule),
+        rules: rulesOf(agent.permissions),
       },
     ]
   })
 }
 
-function decodeRule(rule: Record<string, unknown>): Rule[] {
-  const action = text(rule.action)
-  const resource = text(rule.resource)
-  const effect = rule.effect
-  return action !== null && resource !== null && isEffect(effect) ? [{ action, resource, effect }] : []
-}
+const WORDS = { action: "action", resource: "resource", effect: "effect" } as const
 
 /** The place of a skill is called `path` in 2.0 and `location` in the betas. */
 async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
@@ -206,7 +204,7 @@ async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
       description,
       autoinvoke: typeof autoinvoke === "boolean" ? autoinvoke : null,
       content: text(skill.content),
-      tokens: estimateTokens(FRAME, (name ?? id ?? "") + (description ?? "")),
+      tokens: estimateTokens(FRAME, [name ?? id ?? "", description ?? ""]),
     }
   })
 }

@@ -1,7 +1,7 @@
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { defaultConfigDirectory, upwards } from "../../files/locations.ts"
-import { agentSources, fileSource, type Source } from "../sources.ts"
+import { agentSources, configSources, fileSource, type Source, together } from "../sources.ts"
 
 /** The global files, in load order; `config.json` is not read by this host. */
 export const GLOBAL_NAMES = ["opencode.json", "opencode.jsonc"] as const
@@ -16,33 +16,33 @@ export function globalDirectory(home: string): string {
   return defaultConfigDirectory(process.env, home)
 }
 
-export const globalSources = async (configDirectory: string): Promise<Source[]> =>
-  (await Promise.all(GLOBAL_NAMES.map((name) => fileSource("global", join(configDirectory, name))))).flat()
+export const globalSources = (configDirectory: string): Promise<Source[]> =>
+  configSources("global", configDirectory, GLOBAL_NAMES)
 
 /**
  * Every layer above the global files, low to high (order measured on a live V2 build, July 2026): Markdown agents of
  * the global directory; `$OPENCODE_CONFIG`; project files from the outermost parent down, past a git root; each
  * `.opencode` directory with its agents; `$OPENCODE_CONFIG_CONTENT`; managed files.
  */
-export async function higherSources(configDirectory: string, directory: string): Promise<Source[]> {
+export function higherSources(configDirectory: string, directory: string): Promise<Source[]> {
   const env = process.env
   const parents = upwards(directory, "/").toReversed()
-  const sources = await agentSources("global", configDirectory, false)
-  if (env.OPENCODE_CONFIG) sources.push(...(await fileSource("explicit", env.OPENCODE_CONFIG)))
-  for (const parent of parents)
-    for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("project", join(parent, name))))
-  for (const parent of parents) {
-    for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("project", join(parent, ".opencode", name))))
-    sources.push(...(await agentSources("project", join(parent, ".opencode"), false)))
-  }
   const content = env.OPENCODE_CONFIG_CONTENT
-  if (content) sources.push({ layer: "content", file: null, directory, text: content, form: "config" })
-  for (const name of GLOBAL_NAMES) sources.push(...(await fileSource("managed", join("/etc/opencode", name))))
-  return sources
+  return together([
+    agentSources("global", configDirectory, false),
+    env.OPENCODE_CONFIG ? fileSource("explicit", env.OPENCODE_CONFIG) : [],
+    ...parents.map((parent) => configSources("project", parent, GLOBAL_NAMES)),
+    ...parents.flatMap((parent) => [
+      configSources("project", join(parent, ".opencode"), GLOBAL_NAMES),
+      agentSources("project", join(parent, ".opencode"), false),
+    ]),
+    content ? [{ layer: "content", file: null, directory, text: content, form: "config" }] : [],
+    configSources("managed", "/etc/opencode", GLOBAL_NAMES),
+  ])
 }
 
 /** All layers, low to high, for a host that works in this directory. */
-export async function allSources(directory: string): Promise<Source[]> {
+export function allSources(directory: string): Promise<Source[]> {
   const configDirectory = globalDirectory(process.env.HOME || homedir())
-  return [...(await globalSources(configDirectory)), ...(await higherSources(configDirectory, directory))]
+  return together([globalSources(configDirectory), higherSources(configDirectory, directory)])
 }
