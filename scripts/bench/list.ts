@@ -1,11 +1,15 @@
+import { writeFileSync } from "node:fs"
 import { type OpenHost, openHost } from "./host.ts"
 import { sideBySide } from "./side-by-side.ts"
 import { configOf, rulesetsOf, type Size, skillsOf } from "./world.ts"
 
-const ROUNDS = 15
+const ROUNDS = 41
 
-/** How many times as long as writing all its rows as JSON a whole `list` takes: host, files, evaluation, first page. */
-export async function list(size: Size): Promise<number> {
+/**
+ * How many times as long as writing all its rows as JSON a whole `list` takes: host, files, evaluation, first page. It
+ * is one call of many: the config is the one that the calls before it have seen, or it was `edited` since.
+ */
+export async function list(size: Size, edited = false): Promise<number> {
   await using host = await openHost({
     skills: skillsOf(size.skills),
     rulesets: rulesetsOf(size),
@@ -17,6 +21,9 @@ export async function list(size: Size): Promise<number> {
     ROUNDS,
     () => host.call({ action: "list" }),
     () => JSON.stringify(whole),
+    (round) => {
+      if (edited) writeFileSync(host.configFile, `// ${round}\n${configOf(size)}`)
+    },
   )
   return ours / theirs
 }

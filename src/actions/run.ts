@@ -1,3 +1,4 @@
+import { once } from "../core/once.ts"
 import type { Outcome } from "../tool/envelope.ts"
 import { decodeInput, type Request } from "../tool/input.ts"
 import type { Action } from "../tool/input-schema.ts"
@@ -14,15 +15,21 @@ export async function run(host: Host, input: unknown): Promise<Answered> {
   return answered(host, input, { ...outcome, next })
 }
 
+/** Each is imported when it is first asked for: what writes costs nothing where nobody writes. */
+const parts = {
+  list: once(() => import("./list.ts")),
+  inspect: once(() => import("./inspect.ts")),
+  change: once(() => import("./change.ts")),
+}
+
 async function perform(host: Host, input: unknown): Promise<Outcome | Problem> {
   const decoded = decodeInput(input)
   if (isProblem(decoded)) return decoded
   const { request, notices } = decoded
-  // Each is imported when it is first asked for: what writes costs nothing where nobody writes.
-  const change = async (call: Request) => (await import("./change.ts")).change(host, call)
+  const change = async (call: Request) => (await parts.change()).change(host, call)
   const actions: Record<Action, (request: Request) => Promise<Outcome | Problem>> = {
-    list: async (call) => (await import("./list.ts")).list(host, call, notices),
-    inspect: async (call) => (await import("./inspect.ts")).inspect(host, call, notices),
+    list: async (call) => (await parts.list()).list(host, call, notices),
+    inspect: async (call) => (await parts.inspect()).inspect(host, call, notices),
     disable: change,
     enable: change,
     undo: change,

@@ -1,8 +1,8 @@
-import { effectAmong, type Ruleset } from "../core/evaluate.ts"
+import { differingPatterns, effectAmong, type Ruleset } from "../core/evaluate.ts"
 import type { ListBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { State } from "../tool/vocabulary.ts"
-import { tokensOf } from "./prompt.ts"
+import { unlistedReason } from "./prompt.ts"
 import { type Scene, stateOf } from "./world.ts"
 
 const MAX_AGENTS = 40
@@ -14,38 +14,58 @@ interface Summary {
   readonly pending: boolean
 }
 
-/** What each agent makes of all the skills, counted. */
+/** What each agent makes of all the skills, counted: each is looked at where its rules differ from the caller's. */
 export function summaryOf(scene: Scene): Summary {
-  const { skills, caller } = scene
+  const { skills, caller, next } = scene
   const matching = skills.map(({ id }) => (id === null ? null : scene.patterns.matching(id)))
-  const statesIn = (ruleset: Ruleset | null): State[] =>
-    matching.map((patterns) => (ruleset && patterns ? stateOf(effectAmong(ruleset, patterns)) : "unknown"))
-  const own = statesIn(caller?.now ?? null)
-  const diverged = new Uint8Array(skills.length)
-  const agents = scene.agents.map(({ id, hidden, skillTool, now }) => {
-    const states = statesIn(now)
-    if (!hidden) for (let i = 0; i < states.length; i++) if (states[i] !== own[i]) diverged[i] = 1
-    return { id, hidden, skillTool, ...countsOf(states), tokens: tokensOf(states, skillTool, skills) }
-  })
-  const next = scene.next && statesIn(scene.next)
-  const all = {
-    total: skills.length,
-    ...countsOf(own),
-    diverged: diverged.reduce((sum, one) => sum + one, 0),
-    derivedIds: skills.filter((skill) => skill.idFrom === "path").length,
+  const stateOfSkill = (ruleset: Ruleset | null, i: number): State => {
+    const patterns = matching[i]
+    return ruleset && patterns ? stateOf(effectAmong(ruleset, patterns)) : "unknown"
   }
+  const own = skills.map((_, i) => stateOfSkill(caller?.now ?? null, i))
+  const counts = { available: 0, disabled: 0, ask: 0, unknown: 0, tokens: 0 }
+  const price = (state: State, i: number) => {
+    const skill = skills[i]
+    return skill && unlistedReason(state, true, skill) === null ? skill.tokens : 0
+  }
+  own.forEach((state, i) => {
+    counts[state]++
+    counts.tokens += price(state, i)
+  })
+  const skillsOf = byPattern(matching)
+  const diverged = new Set<number>()
+  const agents = scene.agents.map(({ id, hidden, skillTool, now }) => {
+    const its = { ...counts }
+    const patterns = caller ? differingPatterns(caller.now, now) : []
+    for (const i of new Set(patterns.flatMap((pattern) => skillsOf[pattern] ?? []))) {
+      const [was, is] = [own[i] ?? "unknown", stateOfSkill(now, i)]
+      if (was === is) continue
+      its[was]--
+      its[is]++
+      its.tokens += price(is, i) - price(was, i)
+      if (!hidden) diverged.add(i)
+    }
+    const { available, disabled, ask, tokens } = its
+    return { id, hidden, skillTool, available, ask, disabled, tokens: skillTool ? tokens : 0 }
+  })
+  const { available, disabled, ask } = counts
+  const derivedIds = skills.filter((skill) => skill.idFrom === "path").length
+  const all = { total: skills.length, available, disabled, ask, diverged: diverged.size, derivedIds }
   return {
     counts: (share) => ({ ...all, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) }),
-    pending: next?.some((state, i) => state !== own[i]) ?? false,
+    pending: next !== null && own.some((state, i) => state !== stateOfSkill(next, i)),
   }
 }
 
-function countsOf(states: readonly State[]) {
-  let [available, disabled, ask] = [0, 0, 0]
-  for (const state of states) {
-    if (state === "available") available++
-    else if (state === "disabled") disabled++
-    else if (state === "ask") ask++
-  }
-  return { available, disabled, ask }
+/** For each pattern the skills that match it, by their places. */
+function byPattern(matching: readonly (readonly number[] | null)[]): number[][] {
+  const found: number[][] = []
+  matching.forEach((patterns, i) => {
+    for (const pattern of patterns ?? []) {
+      const skills = found[pattern] ?? []
+      found[pattern] = skills
+      skills.push(i)
+    }
+  })
+  return found
 }

@@ -1,7 +1,8 @@
 import { compileRuleset, decide, hasSkillTool, type Ruleset, speaksOfSkills, trace } from "../core/evaluate.ts"
 import { PatternIndex } from "../core/pattern-index.ts"
 import { type Attributed, attributeAgent, isCatchAll, type Model, predictRules } from "../core/predict.ts"
-import type { Effect, LocatedRule } from "../core/rule.ts"
+import { Remembered } from "../core/remembered.ts"
+import type { Effect, LocatedRule, Rule } from "../core/rule.ts"
 import type { Notice } from "../tool/answer-schema.ts"
 import { nearNames } from "../tool/near.ts"
 import { notice } from "../tool/notices.ts"
@@ -49,20 +50,27 @@ export async function lookAround(host: Host, wanted?: string): Promise<Scene | P
   return { host, observation: seen, agents, skills: seen.skills, patterns, ...found, next: nextOf(seen, found.caller) }
 }
 
-let lastPatterns: WeakRef<PatternIndex> | undefined
+const lastPatterns = new Remembered<"all", PatternIndex>()
 
 /** A pattern matches what it matches: what one look found out serves the next, until memory is short. */
 function patternsOfLooks(): PatternIndex {
-  const known = lastPatterns?.deref()
-  if (known && !known.isFull) return known
-  const patterns = new PatternIndex()
-  lastPatterns = new WeakRef(patterns)
-  return patterns
+  const known = lastPatterns.get("all")
+  return known && !known.isFull ? known : lastPatterns.set("all", new PatternIndex())
+}
+
+const compiled = new WeakMap<readonly Rule[], Ruleset>()
+
+function compiledOnce(rules: readonly Rule[], patterns: PatternIndex): Ruleset {
+  const known = compiled.get(rules)
+  if (known?.patterns === patterns) return known
+  const ruleset = compileRuleset(rules.filter(speaksOfSkills), "skill", patterns)
+  compiled.set(rules, ruleset)
+  return ruleset
 }
 
 function compiledAgent(host: HostAgent, loaded: Model, patterns: PatternIndex): Agent {
   const { id, mode, hidden } = host
-  const now = compileRuleset(host.rules.filter(speaksOfSkills), "skill", patterns)
+  const now = compiledOnce(host.rules, patterns)
   let attributed: Attributed | undefined
   return {
     id,
@@ -81,8 +89,10 @@ function compiledAgent(host: HostAgent, loaded: Model, patterns: PatternIndex): 
 /** A broken file has no next load. */
 function nextOf({ globals, model }: Observation, caller: Agent | null): Ruleset | null {
   if (!caller || [...globals.values()].some((text) => text?.error)) return caller?.now ?? null
+  const after = model.next(new Map())
+  if (after === model.loaded && caller.attributed.base) return caller.now
   const { rules, id, native } = caller.host
-  const future = predictRules(rules, id, native, model.loaded, model.next(new Map()))
+  const future = predictRules(rules, id, native, model.loaded, after)
   return future && compileRuleset(future, "skill", caller.now.patterns)
 }
 

@@ -72,6 +72,20 @@ function lastOf({ last }: Ruleset, matching: readonly number[]): number {
   return index
 }
 
+/**
+ * The patterns about which two rulesets that were compiled together differ: a skill that matches none of them is decided
+ * by the same place in both, with the same effect.
+ */
+export function differingPatterns(a: Ruleset, b: Ruleset): number[] {
+  const found: number[] = []
+  for (let pattern = 0; pattern < a.patterns.size; pattern++) {
+    const at = a.last[pattern] ?? NONE
+    if (at !== (b.last[pattern] ?? NONE)) found.push(pattern)
+    else if (at !== NONE && a.rules[at]?.effect !== b.rules[at]?.effect) found.push(pattern)
+  }
+  return found
+}
+
 /** Indexes of all rules that match, in order; the last one decides. */
 export function trace({ rules, patterns, resources }: Ruleset, skill: string): readonly number[] {
   const matching = new Set(patterns.matching(skill))

@@ -1,37 +1,34 @@
+import { Remembered } from "../core/remembered.ts"
 import { isEffect, type Rule } from "../core/rule.ts"
 import { isRecord } from "./values.ts"
 
 /** How a host names the three parts of a rule. */
-interface Words {
-  readonly action: string
-  readonly resource: string
-  readonly effect: string
-}
+type Words = { readonly [part in keyof Rule]: string }
+
+const lastRead = new Remembered<string, readonly Rule[]>()
 
 /**
- * Reads the rules of one agent after the other as a host lists them; what is no rule is passed over. Agents share most
- * of their rules: where one has what the one before has in the same place, it is the same object.
+ * An agent's rules as a host lists them; what is no rule is passed over. Rules that did not change are the same array,
+ * so that they are compiled once.
  */
-export function ruleReader({ action, resource, effect }: Words): (list: readonly unknown[]) => readonly Rule[] {
-  let others: readonly Rule[] = []
-  return (list) => {
-    const rules: Rule[] = []
-    for (const item of list) {
-      if (!isRecord(item)) continue
-      const found = { action: item[action], resource: item[resource], effect: item[effect] }
-      const other = others[rules.length]
-      if (other && isSame(other, found)) rules.push(other)
-      else if (isRule(found)) rules.push(found)
-    }
-    others = rules
-    return rules
-  }
+export function readRules(agent: string, list: readonly unknown[], words: Words): readonly Rule[] {
+  const known = lastRead.get(agent)
+  return known && holds(list, known, words) ? known : lastRead.set(agent, decodeRules(list, words))
 }
 
-type Found = { readonly [part in keyof Rule]: unknown }
+const holds = (list: readonly unknown[], rules: readonly Rule[], { action, resource, effect }: Words): boolean =>
+  list.length === rules.length &&
+  rules.every((rule, i) => {
+    const item = list[i]
+    return (
+      isRecord(item) && item[resource] === rule.resource && item[effect] === rule.effect && item[action] === rule.action
+    )
+  })
 
-const isSame = (rule: Rule, found: Found): boolean =>
-  rule.resource === found.resource && rule.effect === found.effect && rule.action === found.action
-
-const isRule = (found: Found): found is Rule =>
-  typeof found.action === "string" && typeof found.resource === "string" && isEffect(found.effect)
+const decodeRules = (list: readonly unknown[], words: Words): Rule[] =>
+  list.filter(isRecord).flatMap((item) => {
+    const [action, resource, effect] = [item[words.action], item[words.resource], item[words.effect]]
+    return typeof action === "string" && typeof resource === "string" && isEffect(effect)
+      ? [{ action, resource, effect }]
+      : []
+  })

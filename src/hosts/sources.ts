@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import { hasReference } from "../core/references.ts"
+import { Remembered } from "../core/remembered.ts"
 import type { Layer } from "../core/rule.ts"
 import type { SkillRoot } from "../files/skill-search.ts"
 
@@ -46,8 +47,7 @@ export const configSources = (layer: Layer, directory: string, names: readonly s
 export const together = async (sources: readonly (Source[] | Promise<Source[]>)[]): Promise<Source[]> =>
   (await Promise.all(sources)).flat()
 
-/** What each place held when it was last read, for as long as somebody still holds it. */
-const lastRead = new Map<string, WeakRef<Source>>()
+const lastRead = new Remembered<string, Source>()
 
 /**
  * A text that did not change is the same source, so that what it says is worked out once. One with references says
@@ -56,10 +56,8 @@ const lastRead = new Map<string, WeakRef<Source>>()
 function sameAgain(source: Source): Source {
   if (hasReference(source.text)) return source
   const place = JSON.stringify([source.layer, source.file, source.form])
-  const known = lastRead.get(place)?.deref()
-  if (known?.text === source.text) return known
-  lastRead.set(place, new WeakRef(source))
-  return source
+  const known = lastRead.get(place)
+  return known?.text === source.text ? known : lastRead.set(place, source)
 }
 
 /** Folders of Markdown agents, and how deep each is read. A mode is an agent by an older name. */

@@ -78,7 +78,7 @@ export function openGiven(generation: Generation, given: Given) {
   ]
   const common = {
     version: generation === "opencode-1" ? "1.18.34" : "2.0.8",
-    caller: { agent: given.caller ?? agents[0]?.id ?? null, session: "ses_1" },
+    caller: { agent: given.caller ?? given.agents?.[0]?.id ?? SEVEN[0]?.id ?? null, session: "ses_1" },
     options: { dialect: "auto", writes: "agent", protect: [], ...given.options },
   } as const
 
@@ -116,6 +116,9 @@ export function openGiven(generation: Generation, given: Given) {
     clear: () => rmSync(file, { force: true }),
     register(others: readonly GivenSkill[]) {
       skills = others
+    },
+    appoint(others: readonly GivenAgent[]) {
+      agents = others
     },
     call: async (input: object) => run(await start(), input),
     stop: place.remove,

@@ -1,6 +1,15 @@
 import fc from "fast-check"
 import { describe, expect, test, vi } from "vitest"
-import { compileRuleset, decide, hasSkillTool, relevantRules, speaksOfSkills, trace } from "../../src/core/evaluate.ts"
+import {
+  compileRuleset,
+  decide,
+  differingPatterns,
+  hasSkillTool,
+  type Ruleset,
+  relevantRules,
+  speaksOfSkills,
+  trace,
+} from "../../src/core/evaluate.ts"
 import { PatternIndex } from "../../src/core/pattern-index.ts"
 import type { Rule } from "../../src/core/rule.ts"
 import { type NaiveRule, naiveEffect, naiveTrace } from "./reference.ts"
@@ -156,9 +165,58 @@ describe("rulesets that are compiled together", () => {
         const compiled = together(...(given as NaiveRule[][]))
         for (const [i, set] of compiled.entries())
           for (const id of ids) expect(decide(set, id).effect).toBe(naiveEffect((given[i] ?? []) as NaiveRule[], id))
+        for (const [a] of given.entries())
+          for (const [b] of given.entries())
+            for (const id of ids) expectAlike(compiled, given as NaiveRule[][], [a, b], id)
       }),
       { numRuns: 3_000, seed: 15 },
     )
+  })
+
+  /** Whoever matches none of the patterns about which two differ is decided alike by both, and by the same place. */
+  function expectAlike(sets: Ruleset[], given: NaiveRule[][], [a, b]: [number, number], id: string) {
+    const [first, second] = [sets[a], sets[b]]
+    if (!first || !second) throw new Error("a set for each list")
+    const differing = differingPatterns(first, second)
+    if (first.patterns.matching(id).some((pattern) => differing.includes(pattern))) return
+    expect(naiveEffect(given[a] ?? [], id)).toBe(naiveEffect(given[b] ?? [], id))
+    expect(naiveTrace(given[a] ?? [], id).at(-1)).toBe(naiveTrace(given[b] ?? [], id).at(-1))
+  }
+
+  test("differ in the patterns of rules that only one has, that stand elsewhere, or that say something else", () => {
+    const shared: NaiveRule[] = [
+      ["*", "*", "allow"],
+      ["skill", "pdf", "deny"],
+    ]
+    const [a, alike, more, moved, other] = together(
+      shared,
+      shared,
+      [...shared, ["skill", "x*", "ask"]],
+      [["bash", "*", "deny"], ...shared],
+      [...shared.slice(0, 1), ["skill", "pdf", "ask"]],
+    )
+    if (!a || !alike || !more || !moved || !other) throw new Error("five sets")
+    const named = (set: Ruleset) => {
+      const differing = differingPatterns(a, set)
+      return ["pdf", "xml", "a"].filter((id) => a.patterns.matching(id).some((found) => differing.includes(found)))
+    }
+    expect(named(alike)).toEqual([])
+    expect(named(more)).toEqual(["xml"])
+    expect(named(moved)).toEqual(["pdf", "xml", "a"])
+    expect(named(other)).toEqual(["pdf"])
+  })
+
+  test("an index that has grown large says so", () => {
+    const patterns = new PatternIndex()
+    for (let i = 0; i < 20_000; i++) patterns.add(`a${i}`)
+    expect(patterns.isFull).toBe(false)
+    patterns.add("one more")
+    expect(patterns.isFull).toBe(true)
+    const asked = new PatternIndex()
+    for (let i = 0; i < 50_000; i++) asked.matching(`a${i}`)
+    expect(asked.isFull).toBe(false)
+    asked.matching("one more")
+    expect(asked.isFull).toBe(true)
   })
 
   test("meet a pattern once for each skill, whoever uses it, and only where the skill starts and ends like it", () => {

@@ -14,7 +14,7 @@ import { modelOpenCode1 } from "../../core/predict.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { documentsOf } from "../documents.ts"
 import { layersOf, observation } from "../observation.ts"
-import { ruleReader } from "../rules.ts"
+import { readRules } from "../rules.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Loaded, type Places } from "./layers.ts"
 import { promptTokens } from "./prompt.ts"
@@ -82,7 +82,6 @@ export function opencode1(given: {
 async function readAgents(get: Get): Promise<HostAgent[] | null> {
   const data = await get("/agent").catch(() => null)
   if (!Array.isArray(data)) return null
-  const rulesOf = ruleReader(WORDS)
   return data.filter(isRecord).flatMap((agent) => {
     const id = text(agent.name)
     if (id === null || !Array.isArray(agent.permission)) return []
@@ -92,7 +91,7 @@ async function readAgents(get: Get): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: agent.native === true,
-        rules: rulesOf(agent.permission),
+        rules: readRules(id, agent.permission, WORDS),
       },
     ]
   })

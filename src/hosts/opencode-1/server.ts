@@ -1,6 +1,7 @@
 import { homedir } from "node:os"
 import type { Hooks, Plugin } from "@opencode-ai/plugin"
 import { guarded } from "../../actions/answered.ts"
+import { once } from "../../core/once.ts"
 import { defaultConfigDirectory } from "../../files/locations.ts"
 import { FIELD_NAMES, hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
 import { isRecord } from "../values.ts"
@@ -8,6 +9,8 @@ import type { Get } from "./host.ts"
 import { loadedAtStart, type Places } from "./layers.ts"
 
 type ToolDefinition = NonNullable<Hooks["tool"]>[string]
+
+const callModule = once(() => import("./call.ts"))
 
 /** The OpenCode 1 entry. Measured on 1.18.34: `client._client.get` reaches every route, `{data}` is what it says. */
 export const server: Plugin = async (input, options) => {
@@ -23,7 +26,7 @@ export const server: Plugin = async (input, options) => {
   const loaded = await loadedAtStart(places)
   const execute: ToolDefinition["execute"] = async (args, context) => {
     const { text } = await guarded({ generation: "opencode-1", version: null }, args, async () => {
-      const { call } = await import("./call.ts")
+      const { call } = await callModule()
       return call({ get, places, loaded, options }, args, context)
     })
     return text

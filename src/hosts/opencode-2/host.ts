@@ -18,7 +18,7 @@ import type { Effect } from "../../core/rule.ts"
 import { estimateTokens } from "../../core/tokens.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { layersOf, observation } from "../observation.ts"
-import { ruleReader } from "../rules.ts"
+import { readRules } from "../rules.ts"
 import type { Source } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { allSources, GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
@@ -167,7 +167,6 @@ const NATIVE_AGENTS = ["build", "plan", "general", "explore", "compaction", "tit
 async function readAgents(lists: Lists): Promise<HostAgent[] | null> {
   const data = dataOf(await lists.agents().catch(() => null))
   if (!Array.isArray(data)) return null
-  const rulesOf = ruleReader(WORDS)
   return data.filter(isRecord).flatMap((agent) => {
     const id = text(agent.id) ?? text(agent.name)
     if (id === null || !Array.isArray(agent.permissions)) return []
@@ -177,7 +176,7 @@ async function readAgents(lists: Lists): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: NATIVE_AGENTS.includes(id),
-        rules: rulesOf(agent.permissions),
+        rules: readRules(id, agent.permissions, WORDS),
       },
     ]
   })

@@ -1,4 +1,5 @@
 import { guarded } from "../../actions/answered.ts"
+import { once } from "../../core/once.ts"
 import { hostOutputSchema } from "../../tool/answer-schema.ts"
 import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
 import { isRecord, text } from "../values.ts"
@@ -34,12 +35,14 @@ export async function setup(given: unknown): Promise<void> {
   )
 }
 
+const callModule = once(() => import("./call.ts"))
+
 async function execute(context: Context, input: unknown, given: unknown) {
   const { answer, text: shown } = await guarded(
     { generation: "opencode-2", version: context.version },
     input,
     async () => {
-      const { call } = await import("./call.ts")
+      const { call } = await callModule()
       return call(context, input, given)
     },
   )
