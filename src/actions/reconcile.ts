@@ -76,7 +76,7 @@ export function reconciliation({ world, scene, caller, request }: Ground): Recon
     }
 
   const before = compileAll(world.rulesets(new Map()))
-  const after = compileAll(next.rulesets(new Map()))
+  const after = compileAll(next.rulesets(new Map()), before)
   const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, gone, was, after[i] ?? was))
   if (sideEffects.length > 0)
     return notEffective("taking the rules of missing skills out would change other skills", "remove them by hand", {

@@ -17,7 +17,8 @@ interface Summary {
 /** What each agent makes of all the skills, counted: each is looked at where its rules differ from the caller's. */
 export function summaryOf(scene: Scene): Summary {
   const { skills, caller, next } = scene
-  const matching = skills.map(({ id }) => (id === null ? null : scene.patterns.matching(id)))
+  const ids = skills.map(({ id }) => id)
+  const matching = ids.map((id) => (id === null ? null : scene.patterns.matching(id)))
   const stateOfSkill = (ruleset: Ruleset | null, i: number): State => {
     const patterns = matching[i]
     return ruleset && patterns ? stateOf(effectAmong(ruleset, patterns)) : "unknown"
@@ -32,12 +33,12 @@ export function summaryOf(scene: Scene): Summary {
     counts[state]++
     counts.tokens += price(state, i)
   })
-  const skillsOf = byPattern(matching)
+  const places = scene.patterns.places(ids)
   const diverged = new Set<number>()
   const agents = scene.agents.map(({ id, hidden, skillTool, now }) => {
     const its = { ...counts }
     const patterns = caller ? differingPatterns(caller.now, now) : []
-    for (const i of new Set(patterns.flatMap((pattern) => skillsOf[pattern] ?? []))) {
+    for (const i of new Set(patterns.flatMap((pattern) => places[pattern] ?? []))) {
       const [was, is] = [own[i] ?? "unknown", stateOfSkill(now, i)]
       if (was === is) continue
       its[was]--
@@ -55,17 +56,4 @@ export function summaryOf(scene: Scene): Summary {
     counts: (share) => ({ ...all, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) }),
     pending: next !== null && own.some((state, i) => state !== stateOfSkill(next, i)),
   }
-}
-
-/** For each pattern the skills that match it, by their places. */
-function byPattern(matching: readonly (readonly number[] | null)[]): number[][] {
-  const found: number[][] = []
-  matching.forEach((patterns, i) => {
-    for (const pattern of patterns ?? []) {
-      const skills = found[pattern] ?? []
-      found[pattern] = skills
-      skills.push(i)
-    }
-  })
-  return found
 }

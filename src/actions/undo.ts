@@ -57,7 +57,7 @@ export async function undoing(ground: Ground): Promise<{ draft: Draft; undoes: s
   const unfit = next.files.find((file) => file.text?.error)
   if (unfit) return undoConflict(unfit.path, { reason: "the file would not parse any more" })
   const before = compileAll(world.rulesets(new Map()))
-  const after = compileAll(next.rulesets(new Map()))
+  const after = compileAll(next.rulesets(new Map()), before)
   const sideEffects = before.flatMap((was, i) => sideEffectsOf(world, past.targets, was, after[i] ?? was))
   const [path] = past.files.map(({ path }) => path)
   if (sideEffects.length > 0) return undoConflict(path ?? "", cut("sideEffects", sideEffects, SHOWN))

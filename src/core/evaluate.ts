@@ -48,10 +48,6 @@ export function compileRuleset<R extends Rule>(
   return { rules, patterns, resources, last }
 }
 
-/** The rules that can speak about the action, in order. */
-export const relevantRules = <R extends Rule>({ rules, resources }: Ruleset<R>): R[] =>
-  rules.filter((_, index) => resources[index] !== NONE)
-
 /**
  * The effect of the last rule whose action and resource patterns both match; nothing matches: `ask`.
  * Measured on OpenCode 1.18.34 and on OpenCode 2.
@@ -77,6 +73,7 @@ function lastOf({ last }: Ruleset, matching: readonly number[]): number {
  * by the same place in both, with the same effect.
  */
 export function differingPatterns(a: Ruleset, b: Ruleset): number[] {
+  if (a.patterns !== b.patterns) throw new Error("rulesets are compared that were compiled apart")
   const found: number[] = []
   for (let pattern = 0; pattern < a.patterns.size; pattern++) {
     const at = a.last[pattern] ?? NONE

@@ -1,4 +1,4 @@
-import { compileRuleset, decide, type Ruleset, relevantRules } from "./evaluate.ts"
+import { compileRuleset, decide, differingPatterns, type Ruleset } from "./evaluate.ts"
 import { PatternIndex } from "./pattern-index.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
 import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
@@ -30,9 +30,12 @@ export interface SideEffect {
   readonly after: Effect
 }
 
-/** Agents without a prediction are left out. */
-export function compileAll(models: readonly ReadonlyMap<string, Located | null>[]): Readings {
-  const patterns = new PatternIndex()
+/**
+ * Agents without a prediction are left out. What is to be compared with other readings is compiled together with them.
+ */
+export function compileAll(models: readonly ReadonlyMap<string, Located | null>[], others: Readings = []): Readings {
+  const [known] = others.flatMap((rulesets) => [...rulesets.values()])
+  const patterns = known?.patterns ?? new PatternIndex()
   const compiled = (rules: Located | null) => (rules ? compileRuleset(rules, "skill", patterns) : null)
   return models.map(
     (rulesets) =>
@@ -87,27 +90,33 @@ export function sideEffectsOf(
   before: Rulesets,
   after: Rulesets,
 ): SideEffect[] {
+  const outcomes = outcomesOf(world, before, after)
+  const [first] = outcomes
+  if (!first) return []
+  const { patterns: used } = first.before
   const named = new Set(targets.map(slashed))
   const patterns = targets.filter((target) => !isLiteral(target)).map(compilePattern)
   const registered = new Set(world.skills)
-  const ids = [...new Set([...registered, PROBE, ...probes(before), ...probes(after)])].filter(
+  const ids = [...new Set([...registered, PROBE, ...used.texts().map(probeOf)])].filter(
     (id) => !named.has(slashed(id)) && !patterns.some((pattern) => pattern.matches(id)),
   )
-  return outcomesOf(world, before, after).flatMap((outcome) =>
-    ids.flatMap((id) => {
-      const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
-      // An id made from a pattern names no skill, and the pattern may come from a reference.
-      const shown = registered.has(id) || id === PROBE ? id : LATER
-      return was === becomes ? [] : [{ agent: outcome.agent.id, id: shown, before: was, after: becomes }]
-    }),
-  )
+  const places = used.places(ids)
+  return outcomes.flatMap((outcome) => {
+    const touched = differingPatterns(outcome.before, outcome.after).flatMap((pattern) => places[pattern] ?? [])
+    return [...new Set(touched)]
+      .sort((a, b) => a - b)
+      .flatMap((place) => {
+        const id = ids[place] ?? ""
+        const [was, becomes] = [decide(outcome.before, id).effect, decide(outcome.after, id).effect]
+        // An id made from a pattern names no skill, and the pattern may come from a reference.
+        const shown = registered.has(id) || id === PROBE ? id : LATER
+        return was === becomes ? [] : [{ agent: outcome.agent.id, id: shown, before: was, after: becomes }]
+      })
+  })
 }
 
 /** Stands for skills that a pattern speaks of and no registry holds yet. */
 const LATER = "(not installed)"
 
 /** One id for each pattern that rules use: a rule for skills that are not there yet may not change either. */
-const probes = (rulesets: Rulesets): string[] =>
-  [...rulesets.values()].flatMap((ruleset) =>
-    relevantRules(ruleset).map(({ resource }) => resource.replaceAll("*", PROBE).replaceAll("?", "x")),
-  )
+const probeOf = (pattern: string): string => pattern.replaceAll("*", PROBE).replaceAll("?", "x")

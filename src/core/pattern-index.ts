@@ -13,11 +13,17 @@ export class PatternIndex {
   readonly #literals = new Map<string, number[]>()
   readonly #starts = new Affixes((value, depth) => value.charCodeAt(depth))
   readonly #ends = new Affixes((value, depth) => value.charCodeAt(value.length - 1 - depth))
+  /** What matches, by value, `\\` written as `/`. */
   readonly #found = new Map<string, readonly number[]>()
 
   /** How many patterns there are; their numbers are the smaller ones. */
   get size(): number {
     return this.#matchers.length
+  }
+
+  /** The patterns themselves. */
+  texts(): string[] {
+    return [...this.#numbers.keys()]
   }
 
   /** It is large enough that one who keeps it should rather start anew. */
@@ -31,9 +37,13 @@ export class PatternIndex {
     if (known !== undefined) return known
     const number = this.#matchers.push(compileSlashed(pattern)) - 1
     this.#numbers.set(pattern, number)
+    if (isLiteral(pattern)) {
+      append(this.#literals, slashed(pattern), number)
+      this.#found.delete(slashed(pattern))
+      return number
+    }
     const { start, end } = literalEnds(pattern)
-    if (isLiteral(pattern)) append(this.#literals, slashed(pattern), number)
-    else if (start === "") this.#ends.add(end, number)
+    if (start === "") this.#ends.add(end, number)
     else this.#starts.add(start, number)
     if (this.#found.size > 0) this.#found.clear()
     return number
@@ -41,15 +51,29 @@ export class PatternIndex {
 
   /** The numbers of the patterns that match a value, in no order. */
   matching(value: string): readonly number[] {
-    const known = this.#found.get(value)
-    if (known) return known
     const path = slashed(value)
+    const known = this.#found.get(path)
+    if (known) return known
     const likely: number[] = []
     this.#starts.collect(path, likely)
     this.#ends.collect(path, likely)
     const found = likely.filter((number) => this.#matchers[number]?.(path))
     for (const number of this.#literals.get(path) ?? []) found.push(number)
-    this.#found.set(value, found)
+    this.#found.set(path, found)
+    return found
+  }
+
+  /** For each pattern the places of the values that it matches; null matches none. */
+  places(values: readonly (string | null)[]): readonly (readonly number[] | undefined)[] {
+    const found: number[][] = []
+    values.forEach((value, place) => {
+      if (value === null) return
+      for (const pattern of this.matching(value)) {
+        const places = found[pattern] ?? []
+        found[pattern] = places
+        places.push(place)
+      }
+    })
     return found
   }
 }

@@ -80,7 +80,7 @@ function planTogether(start: World, first: Readings, wishes: readonly Wish[]): D
       for (const { file, after } of candidate.changes) texts.set(file.name, after)
       world = worldWith(start, texts, replaceRecords(world.records, world.generation, [wish.id], candidate.records))
     }
-    const after = compileAll(start.rulesets(texts))
+    const after = compileAll(start.rulesets(texts), first)
     const missed = moving.filter(({ wish, situation }, index) => {
       const accepts = made[index]?.accepts ?? (() => false)
       return unserved(situation.reach, after, wish, accepts).length > 0

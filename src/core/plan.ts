@@ -138,7 +138,7 @@ function tryAll(
     }
     if (candidate.changes.length === 0) continue
     const texts = new Map(candidate.changes.map((change) => [change.file.name, change.after]))
-    const after = compileAll(world.rulesets(texts))
+    const after = compileAll(world.rulesets(texts), start)
     const harm = start.flatMap((was, model) => sideEffectsOf(world, targets, was, after[model] ?? was))
     if (harm.length > 0) {
       if (sideEffects.length === 0) sideEffects = harm

@@ -6,7 +6,6 @@ import {
   differingPatterns,
   hasSkillTool,
   type Ruleset,
-  relevantRules,
   speaksOfSkills,
   trace,
 } from "../../src/core/evaluate.ts"
@@ -146,7 +145,7 @@ test("compileRuleset: keeps the rules as they are and picks those that can speak
   const list = rules(["*", "*", "allow"], ["bash", "*", "deny"], ["skill", "pdf", "deny"], ["s*", "x", "ask"])
   const set = compileRuleset(list)
   expect(set.rules).toBe(list)
-  expect(relevantRules(set)).toEqual([list[0], list[2], list[3]])
+  expect(set.patterns.texts()).toEqual(["*", "pdf", "x"])
 })
 
 describe("rulesets that are compiled together", () => {
