@@ -63,8 +63,8 @@ export function fillPage(scene: Scene, request: Request, rest: readonly HostSkil
   let bytes = sizeOf([], share) + CURSOR_BYTES
   const rows: Row[] = []
   for (const skill of rest.slice(0, most)) {
-    const row = slim(project(rowOf(skill), request))
-    bytes += bytesOf(render({ row: [row] }))
+    const { row, size } = slim(project(rowOf(skill), request))
+    bytes += size
     // A page that shows nothing would never come to an end.
     if (bytes > budget && rows.length > 0) break
     rows.push(row)
@@ -84,14 +84,18 @@ function project(row: FullRow, request: Request): Row {
 }
 
 /** A row that is too large alone loses its longest texts, and says so. */
-function slim(row: Row): Row {
+function slim(row: Row): { readonly row: Row; readonly size: number } {
   let small = row
+  let size = sizeOfRow(row)
   const lost: string[] = []
   for (const field of ["description", "name", "path", "id"] as const) {
-    if (bytesOf(render({ row: [small] })) <= LARGEST_ROW) break
+    if (size <= LARGEST_ROW) break
     if (!(field in small)) continue
     lost.push(field)
     small = { ...small, [field]: null, truncated: [...lost] }
+    size = sizeOfRow(small)
   }
-  return small
+  return { row: small, size }
 }
+
+const sizeOfRow = (row: Row): number => bytesOf(render({ row: [row] }))

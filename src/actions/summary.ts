@@ -1,4 +1,5 @@
 import { differingPatterns, effectAmong, type Ruleset } from "../core/evaluate.ts"
+import { placesByPattern } from "../core/pattern-index.ts"
 import type { ListBody } from "../tool/answer-schema.ts"
 import { cut } from "../tool/budget.ts"
 import type { State } from "../tool/vocabulary.ts"
@@ -17,8 +18,7 @@ interface Summary {
 /** What each agent makes of all the skills, counted: each is looked at where its rules differ from the caller's. */
 export function summaryOf(scene: Scene): Summary {
   const { skills, caller, next } = scene
-  const ids = skills.map(({ id }) => id)
-  const matching = ids.map((id) => (id === null ? null : scene.patterns.matching(id)))
+  const matching = skills.map(({ id }) => (id === null ? null : scene.patterns.matching(id)))
   const stateOfSkill = (ruleset: Ruleset | null, i: number): State => {
     const patterns = matching[i]
     return ruleset && patterns ? stateOf(effectAmong(ruleset, patterns)) : "unknown"
@@ -33,7 +33,7 @@ export function summaryOf(scene: Scene): Summary {
     counts[state]++
     counts.tokens += price(state, i)
   })
-  const places = scene.patterns.places(ids)
+  const places = placesByPattern(matching)
   const diverged = new Set<number>()
   const agents = scene.agents.map(({ id, hidden, skillTool, now }) => {
     const its = { ...counts }
@@ -54,6 +54,6 @@ export function summaryOf(scene: Scene): Summary {
   const all = { total: skills.length, available, disabled, ask, diverged: diverged.size, derivedIds }
   return {
     counts: (share) => ({ ...all, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) }),
-    pending: next !== null && own.some((state, i) => state !== stateOfSkill(next, i)),
+    pending: next !== null && next !== caller?.now && own.some((state, i) => state !== stateOfSkill(next, i)),
   }
 }

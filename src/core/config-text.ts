@@ -1,5 +1,5 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
-import { expand, type Substitute } from "./references.ts"
+import { expand, hasReference, type Substitute } from "./references.ts"
 
 export interface Position {
   readonly line: number
@@ -28,9 +28,10 @@ export interface ConfigText {
  * OpenCode 1.18.34, which then does not start. Without `substitute` it is strict JSON, as in a variable.
  */
 export function readConfigText(raw: string, substitute: Substitute | null): ConfigText {
-  const expanded = substitute
-    ? expand(raw, substitute)
-    : { text: raw, missing: null, rawOffset: (at: number) => at, isReplaced: () => false }
+  const expanded =
+    substitute && hasReference(raw)
+      ? expand(raw, substitute)
+      : { text: raw, missing: null, rawOffset: (at: number) => at, isReplaced: () => false }
   const view = parse(expanded.text)
   const rawView = expanded.text === raw ? view : parse(raw)
   let starts: readonly number[] | undefined

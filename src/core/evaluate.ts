@@ -1,5 +1,5 @@
 import { PatternIndex } from "./pattern-index.ts"
-import type { Effect, Rule } from "./rule.ts"
+import { EFFECTS, type Effect, type Rule } from "./rule.ts"
 import { compilePattern } from "./wildcard.ts"
 
 /** What the host does with one skill for one agent, and the rule that says so. */
@@ -16,11 +16,16 @@ export interface Ruleset<R extends Rule = Rule> {
   readonly patterns: PatternIndex
   /** Each rule's resource as a number in `patterns`; none where the rule's action pattern does not cover the action. */
   readonly resources: Int32Array
-  /** The last of the rules with each pattern, by the pattern's number. */
+  /** The last of the rules with each pattern, by the pattern's number: its index and its effect in one number. */
   readonly last: Int32Array
 }
 
 const NONE = -1
+
+/** Of two rules the later one has the larger mark, and equal marks are one effect in one place. */
+const markOf = (index: number, effect: Effect): number => index * EFFECTS.length + EFFECTS.indexOf(effect)
+const indexIn = (mark: number): number => Math.floor(mark / EFFECTS.length)
+const effectIn = (mark: number): Effect => (mark === NONE ? undefined : EFFECTS[mark % EFFECTS.length]) ?? "ask"
 
 /** True when a rule's action pattern covers the action. */
 export const speaksOf = (rule: Rule, action: string): boolean =>
@@ -42,8 +47,9 @@ export function compileRuleset<R extends Rule>(
     resources[index] = speaksOf(rule, action) ? patterns.add(rule.resource) : NONE
   })
   const last = new Int32Array(patterns.size).fill(NONE)
-  resources.forEach((pattern, index) => {
-    if (pattern !== NONE) last[pattern] = index
+  rules.forEach(({ effect }, index) => {
+    const pattern = resources[index] ?? NONE
+    if (pattern !== NONE) last[pattern] = markOf(index, effect)
   })
   return { rules, patterns, resources, last }
 }
@@ -53,19 +59,18 @@ export function compileRuleset<R extends Rule>(
  * Measured on OpenCode 1.18.34 and on OpenCode 2.
  */
 export function decide(ruleset: Ruleset, skill: string): Decision {
-  const matching = ruleset.patterns.matching(skill)
-  const index = lastOf(ruleset, matching)
-  return { effect: effectAmong(ruleset, matching), rule: index === NONE ? null : index }
+  const mark = lastMark(ruleset, ruleset.patterns.matching(skill))
+  return { effect: effectIn(mark), rule: mark === NONE ? null : indexIn(mark) }
 }
 
 /** The effect alone, where the patterns that match the skill are known. */
 export const effectAmong = (ruleset: Ruleset, matching: readonly number[]): Effect =>
-  ruleset.rules[lastOf(ruleset, matching)]?.effect ?? "ask"
+  effectIn(lastMark(ruleset, matching))
 
-function lastOf({ last }: Ruleset, matching: readonly number[]): number {
-  let index = NONE
-  for (const pattern of matching) index = Math.max(index, last[pattern] ?? NONE)
-  return index
+function lastMark({ last }: Ruleset, matching: readonly number[]): number {
+  let mark = NONE
+  for (const pattern of matching) mark = Math.max(mark, last[pattern] ?? NONE)
+  return mark
 }
 
 /**
@@ -75,11 +80,9 @@ function lastOf({ last }: Ruleset, matching: readonly number[]): number {
 export function differingPatterns(a: Ruleset, b: Ruleset): number[] {
   if (a.patterns !== b.patterns) throw new Error("rulesets are compared that were compiled apart")
   const found: number[] = []
-  for (let pattern = 0; pattern < a.patterns.size; pattern++) {
-    const at = a.last[pattern] ?? NONE
-    if (at !== (b.last[pattern] ?? NONE)) found.push(pattern)
-    else if (at !== NONE && a.rules[at]?.effect !== b.rules[at]?.effect) found.push(pattern)
-  }
+  const { size } = a.patterns
+  for (let pattern = 0; pattern < size; pattern++)
+    if ((a.last[pattern] ?? NONE) !== (b.last[pattern] ?? NONE)) found.push(pattern)
   return found
 }
 

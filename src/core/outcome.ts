@@ -1,5 +1,5 @@
 import { compileRuleset, decide, differingPatterns, type Ruleset } from "./evaluate.ts"
-import { PatternIndex } from "./pattern-index.ts"
+import { PatternIndex, placesByPattern } from "./pattern-index.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
 import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
 import { idsOf, type PlannedAgent, type Wish, type World } from "./world.ts"
@@ -100,7 +100,7 @@ export function sideEffectsOf(
   const ids = [...new Set([...registered, PROBE, ...used.texts().map(probeOf)])].filter(
     (id) => !named.has(slashed(id)) && !patterns.some((pattern) => pattern.matches(id)),
   )
-  const places = used.places(ids)
+  const places = placesByPattern(ids.map((id) => used.matching(id)))
   return outcomes.flatMap((outcome) => {
     const touched = differingPatterns(outcome.before, outcome.after).flatMap((pattern) => places[pattern] ?? [])
     return [...new Set(touched)]

@@ -62,20 +62,19 @@ export class PatternIndex {
     this.#found.set(path, found)
     return found
   }
+}
 
-  /** For each pattern the places of the values that it matches; null matches none. */
-  places(values: readonly (string | null)[]): readonly (readonly number[] | undefined)[] {
-    const found: number[][] = []
-    values.forEach((value, place) => {
-      if (value === null) return
-      for (const pattern of this.matching(value)) {
-        const places = found[pattern] ?? []
-        found[pattern] = places
-        places.push(place)
-      }
-    })
-    return found
-  }
+/** For each pattern the places in a list of what matches each value; null for one that is nobody's. */
+export function placesByPattern(matching: readonly (readonly number[] | null)[]): readonly (number[] | undefined)[] {
+  const found: number[][] = []
+  matching.forEach((patterns, place) => {
+    for (const pattern of patterns ?? []) {
+      const places = found[pattern] ?? []
+      found[pattern] = places
+      places.push(place)
+    }
+  })
+  return found
 }
 
 interface Alike {

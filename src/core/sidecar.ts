@@ -76,9 +76,9 @@ export function compareSidecar(
   rules: readonly (Rule & { readonly file: string; readonly secret?: true })[],
   registered: ReadonlySet<string | null>,
 ): Consistency {
-  const keyed = rules.map((rule) => ({ rule, key: JSON.stringify([rule.file, rule.resource, rule.effect]) }))
+  const keyed = rules.map((rule) => ({ rule, key: [rule.file, rule.effect, rule.resource].join("\n") }))
   const ruled = new Set(keyed.map(({ key }) => key))
-  const keyOf = (record: SidecarRecord) => JSON.stringify([record.file, record.id, record.effect])
+  const keyOf = (record: SidecarRecord) => [record.file, record.effect, record.id].join("\n")
   const recorded = new Set(records.map(keyOf))
   return {
     staleSidecarIds: unique(records.filter((record) => !ruled.has(keyOf(record))).map((record) => record.id)),

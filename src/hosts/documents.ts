@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from "node:path"
 import { type ConfigText, member, readConfigText } from "../core/config-text.ts"
 import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
-import type { Substitute } from "../core/references.ts"
+import { hasReference, type Substitute } from "../core/references.ts"
 import { readFrontmatter } from "../files/frontmatter.ts"
 import type { MarkdownAgent, Source } from "./sources.ts"
 
@@ -21,8 +21,17 @@ export const substituteIn =
     }
   }
 
-export const configTextOf = (source: Pick<Source, "text" | "directory">): ConfigText =>
-  readConfigText(source.text, substituteIn(source.directory))
+/** A tree is far larger than its text, and goes when memory is short. */
+const texts = new WeakMap<object, WeakRef<ConfigText>>()
+
+/** A source as text and tree; read anew each time where it holds references. */
+export function configTextOf(source: Pick<Source, "text" | "directory">): ConfigText {
+  const known = texts.get(source)?.deref()
+  if (known) return known
+  const text = readConfigText(source.text, substituteIn(source.directory))
+  if (!hasReference(source.text)) texts.set(source, new WeakRef(text))
+  return text
+}
 
 /** Reduces each source to what it says about permissions. */
 export const documentsOf = (sources: readonly Source[]): Promise<LayerDocument[]> =>

@@ -4,6 +4,7 @@ import type { ConfigText } from "../core/config-text.ts"
 import type { LayerDocument } from "../core/document.ts"
 import { speaksOf } from "../core/evaluate.ts"
 import { endsWith, isCatchAll, type Model } from "../core/predict.ts"
+import { sameItems } from "../core/remembered.ts"
 import type { Rule } from "../core/rule.ts"
 import { configDocument, configTextOf, documentsOf } from "./documents.ts"
 import type { Source } from "./sources.ts"
@@ -53,13 +54,11 @@ export function observation(given: {
   const loaded = given.loaded ?? layers.documents(new Map())
   const hostModel = (make: MakeModel): HostModel => {
     const now = make(loaded)
-    const isLoaded = (documents: readonly LayerDocument[]) =>
-      documents.length === loaded.length && documents.every((document, i) => document === loaded[i])
     return {
       loaded: now,
       next: (texts) => {
         const documents = layers.documents(texts)
-        return isLoaded(documents) ? now : make(documents)
+        return sameItems(documents, loaded) ? now : make(documents)
       },
     }
   }

@@ -16,6 +16,12 @@ export interface Source {
   readonly form: "config" | "permission" | MarkdownAgent
 }
 
+/** Low to high: the global files, and what lies above them. */
+export interface Sources {
+  readonly globals: readonly Source[]
+  readonly higher: readonly Source[]
+}
+
 export interface MarkdownAgent {
   readonly agent: string
   /** OpenCode 1 takes the frontmatter's `name` before the file's; OpenCode 2 does not (both measured). */

@@ -5,15 +5,16 @@ import type { Reply } from "../../actions/ports.ts"
 import { run } from "../../actions/run.ts"
 import { TOOL_NAME } from "../../tool/input-schema.ts"
 import { decodeOptions } from "../options.ts"
+import type { Sources } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { type Get, opencode1 } from "./host.ts"
-import type { Loaded, Places } from "./layers.ts"
+import type { Places } from "./layers.ts"
 
 /** What stays the same for every call of one plugin instance. */
 interface Instance {
   readonly get: Get
   readonly places: Places
-  readonly loaded: Loaded
+  readonly loaded: Sources
   readonly options: unknown
 }
 

@@ -15,8 +15,9 @@ import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { documentsOf } from "../documents.ts"
 import { layersOf, observation } from "../observation.ts"
 import { readRules } from "../rules.ts"
+import type { Sources } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
-import { GLOBAL_NAMES, globalSources, higherSources, type Loaded, type Places } from "./layers.ts"
+import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
 import { promptTokens } from "./prompt.ts"
 import { judgeSkill, skillRoots } from "./skills.ts"
 
@@ -27,7 +28,7 @@ export type Get = (url: string) => Promise<unknown>
 export function opencode1(given: {
   readonly get: Get
   readonly places: Places
-  readonly loaded: Loaded
+  readonly loaded: Sources
   readonly version: string | null
   readonly caller: Caller
   readonly options: PluginOptions

@@ -1,6 +1,14 @@
 import { join } from "node:path"
 import { upwards } from "../../files/locations.ts"
-import { agentSources, configSources, fileSource, isDirectory, type Source, together } from "../sources.ts"
+import {
+  agentSources,
+  configSources,
+  fileSource,
+  isDirectory,
+  type Source,
+  type Sources,
+  together,
+} from "../sources.ts"
 
 /** The global files, in load order: a later one wins. */
 export const GLOBAL_NAMES = ["config.json", "opencode.json", "opencode.jsonc"] as const
@@ -47,18 +55,13 @@ function sourcesIn({ layer, directory }: ConfigDirectory): Promise<Source[]>[] {
   return hasConfig ? [configSources(layer, directory, NAMES), agents] : [agents]
 }
 
+const globalsAtStart = new Map<string, Promise<Source[]>>()
+
 /**
  * What the host has loaded and will not read again before a restart. The global files are read once per process,
  * as the host reads them; the other layers once per instance.
  */
-export interface Loaded {
-  readonly globals: readonly Source[]
-  readonly higher: readonly Source[]
-}
-
-const globalsAtStart = new Map<string, Promise<Source[]>>()
-
-export async function loadedAtStart(places: Places): Promise<Loaded> {
+export async function loadedAtStart(places: Places): Promise<Sources> {
   const globals = globalsAtStart.get(places.configDirectory) ?? globalSources(places.configDirectory)
   globalsAtStart.set(places.configDirectory, globals)
   return { globals: await globals, higher: await higherSources(places) }

@@ -3,14 +3,14 @@ import { run } from "../../actions/run.ts"
 import { decodeOptions } from "../options.ts"
 import { isRecord, text } from "../values.ts"
 import { opencode2 } from "./host.ts"
-import { allSources } from "./layers.ts"
+import { readSources } from "./layers.ts"
 import type { Context } from "./setup.ts"
 
 export async function call(context: Context, input: unknown, given: unknown): Promise<Answered> {
   const caller = isRecord(given) ? given : {}
   const signal = caller.signal
   const place = await locationOf(context)
-  const sources = await allSources(place.directory)
+  const sources = await readSources(place.directory)
   const host = opencode2({
     lists: context.lists,
     ...place,
@@ -20,19 +20,24 @@ export async function call(context: Context, input: unknown, given: unknown): Pr
       session: text(caller.sessionID),
       ...(signal instanceof AbortSignal && { signal }),
     },
-    options: decodeOptions(context.options, sources),
+    options: decodeOptions(context.options, [...sources.globals, ...sources.higher]),
+    sources,
   })
   return run(host, input)
 }
 
 /** Both the context (2.0) and the lists (betas) name the directory, and the repository above it. */
 async function locationOf(context: Context): Promise<{ directory: string; worktree: string }> {
-  const list: unknown = await context.lists.agents().catch(() => null)
-  const location = isRecord(context.location) ? context.location : isRecord(list) ? list.location : null
-  const found = isRecord(location) ? location : {}
+  const given = isRecord(context.location) ? context.location : await locationInList(context)
+  const found = isRecord(given) ? given : {}
   const project = isRecord(found.project) ? found.project : {}
   return {
     directory: text(found.directory) ?? process.cwd(),
     worktree: text(project.directory) ?? "/",
   }
+}
+
+async function locationInList({ lists }: Context): Promise<unknown> {
+  const list: unknown = await lists.agents().catch(() => null)
+  return isRecord(list) ? list.location : null
 }

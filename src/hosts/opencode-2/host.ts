@@ -14,14 +14,15 @@ import {
 } from "../../actions/ports.ts"
 import type { LayerDocument } from "../../core/document.ts"
 import { attribute, type Model, modelOpenCode2, READINGS } from "../../core/predict.ts"
+import { Remembered, sameItems } from "../../core/remembered.ts"
 import type { Effect } from "../../core/rule.ts"
 import { estimateTokens } from "../../core/tokens.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { layersOf, observation } from "../observation.ts"
 import { readRules } from "../rules.ts"
-import type { Source } from "../sources.ts"
+import type { Sources } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
-import { allSources, GLOBAL_NAMES, globalDirectory, globalSources, higherSources } from "./layers.ts"
+import { GLOBAL_NAMES, globalDirectory, readSources } from "./layers.ts"
 import { idFromPath, judgeSkill, skillRoots } from "./skills.ts"
 
 /** The parts of the plugin context that are used; a bare array or `{location, data}` is accepted from both. */
@@ -42,9 +43,17 @@ export function opencode2(given: {
   readonly version: string | null
   readonly caller: Caller
   readonly options: PluginOptions
+  /** What stands on disk this moment, where it was read already: for the first look. */
+  readonly sources?: Sources
 }): Host {
   const home = process.env.HOME || homedir()
   const configDirectory = globalDirectory(home)
+  let fresh = given.sources
+  const sources = async (): Promise<Sources> => {
+    const found = fresh ?? (await readSources(given.directory))
+    fresh = undefined
+    return found
+  }
   return {
     generation: "opencode-2",
     version: given.version,
@@ -61,11 +70,11 @@ export function opencode2(given: {
     preferredNames: ["opencode.jsonc", "opencode.json"],
     reloads: true,
     agents: async () => (await readAgents(given.lists)) ?? [],
-    observe: () => observeSettled(given.lists, configDirectory, given.directory, given.options),
+    observe: () => observeSettled(given.lists, sources, configDirectory, given.directory, given.options),
     userReach: async (_, effect) => mentionOf(given.version, effect),
     skillRoots: async () => {
-      const documents = await allSources(given.directory)
-      return skillRoots(home, configDirectory, given.directory, documents)
+      const { globals, higher } = await readSources(given.directory)
+      return skillRoots(home, configDirectory, given.directory, [...globals, ...higher])
     },
     judgeSkill,
     winnerIsFixed: true,
@@ -73,11 +82,9 @@ export function opencode2(given: {
 }
 
 /** The host and the layers at one moment. */
-interface Moment {
+interface Moment extends Sources {
   readonly agents: readonly HostAgent[]
   readonly skills: readonly HostSkill[]
-  readonly globals: readonly Source[]
-  readonly higher: readonly Source[]
 }
 
 /** Per config directory: the layers that last explained the host, and the last moment that nothing explained. */
@@ -91,6 +98,7 @@ const unexplained = new Map<string, string>()
  */
 async function observeSettled(
   lists: Lists,
+  sources: () => Promise<Sources>,
   configDirectory: string,
   directory: string,
   { dialect }: PluginOptions,
@@ -98,12 +106,12 @@ async function observeSettled(
   const end = Date.now() + RELOAD_WAIT_MS
   const key = JSON.stringify([configDirectory, directory])
   const models = (agents: readonly HostAgent[], loaded: readonly LayerDocument[]): [MakeModel, ...MakeModel[]] => {
-    const [first, ...others] = bestReadings(agents, loaded)
+    const [first, ...others] = bestReadings(readingsOf(agents, loaded))
     // Who asks for one form knows how this host reads it.
     return dialect === "auto" ? [first, ...others] : [first]
   }
   for (;;) {
-    const moment = await observeOnce(lists, configDirectory, directory)
+    const moment = await observeOnce(lists, sources)
     const layers = await layersOf(configDirectory, GLOBAL_NAMES, moment.globals, moment.higher)
     const configJson = existsSync(join(configDirectory, "config.json"))
     const now = layers.documents(new Map())
@@ -125,35 +133,56 @@ async function observeSettled(
   }
 }
 
-async function observeOnce(lists: Lists, configDirectory: string, directory: string): Promise<Moment> {
-  const [agents, skills, globals, higher] = await Promise.all([
-    readAgents(lists),
-    readSkills(lists),
-    globalSources(configDirectory),
-    higherSources(configDirectory, directory),
-  ])
+async function observeOnce(lists: Lists, sources: () => Promise<Sources>): Promise<Moment> {
+  const [agents, skills, found] = await Promise.all([readAgents(lists), readSkills(lists), sources()])
   if (!agents && !skills) throw new HostUnavailable("both")
   if (!skills) throw new HostUnavailable("skills")
-  return { agents: agents ?? [], skills, globals, higher }
+  return { agents: agents ?? [], skills, ...found }
 }
 
 type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
 
-/** The readings that explain the host best; more than one as long as no document tells them apart. */
-function bestReadings(agents: readonly HostAgent[], loaded: readonly LayerDocument[]): [MakeModel, ...MakeModel[]] {
-  const scored = READINGS.map((reading) => {
-    const make: MakeModel = (layers, action) => modelOpenCode2(layers, reading, action)
-    return { make, far: unexplainedAgents(agents, make(loaded)) }
+/** One way to read the layers, and how many agents it does not explain. */
+interface Reading {
+  readonly make: MakeModel
+  readonly unexplained: number
+}
+
+interface Readings {
+  readonly agents: readonly HostAgent[]
+  readonly layers: readonly LayerDocument[]
+  readonly readings: readonly Reading[]
+}
+
+const lastReadings = new Remembered<"all", Readings>()
+
+/** How well each reading of the layers explains the agents; worked out once for as long as neither changes. */
+function readingsOf(agents: readonly HostAgent[], layers: readonly LayerDocument[]): readonly Reading[] {
+  const known = lastReadings.get("all")
+  if (known && sameItems(known.layers, layers) && sameItems(known.agents.flatMap(factsOf), agents.flatMap(factsOf)))
+    return known.readings
+  const readings = READINGS.map((reading): Reading => {
+    const make: MakeModel = (documents, action) => modelOpenCode2(documents, reading, action)
+    return { make, unexplained: unexplainedAgents(agents, make(layers)) }
   })
-  const least = Math.min(...scored.map(({ far }) => far))
-  const [first, ...others] = scored.filter(({ far }) => far === least).map(({ make }) => make)
+  return lastReadings.set("all", { agents, layers, readings }).readings
+}
+
+const factsOf = ({ id, native, rules }: HostAgent) => [id, native, rules]
+
+/** The readings that explain the host best; more than one as long as no document tells them apart. */
+function bestReadings(readings: readonly Reading[]): [MakeModel, ...MakeModel[]] {
+  const least = leastOf(readings)
+  const [first, ...others] = readings.filter(({ unexplained }) => unexplained === least).map(({ make }) => make)
   if (!first) throw new Error("a host is read in one way at least")
   return [first, ...others]
 }
 
+const leastOf = (readings: readonly Reading[]): number => Math.min(...readings.map(({ unexplained }) => unexplained))
+
 /** How many agents no reading of these layers explains. */
 const differing = (agents: readonly HostAgent[], layers: readonly LayerDocument[]): number =>
-  Math.min(...READINGS.map((reading) => unexplainedAgents(agents, modelOpenCode2(layers, reading))))
+  leastOf(readingsOf(agents, layers))
 
 const unexplainedAgents = (agents: readonly HostAgent[], model: Model): number =>
   agents.filter((agent) => attribute(agent.rules, model.tail(agent.id), agent.native, model.complete).base === null)

@@ -1,7 +1,15 @@
 import { homedir } from "node:os"
 import { isAbsolute, join, resolve } from "node:path"
 import { defaultConfigDirectory, upwards } from "../../files/locations.ts"
-import { agentSources, configSources, fileSource, type Source, together } from "../sources.ts"
+import {
+  agentSources,
+  configSources,
+  fileSource,
+  isDirectory,
+  type Source,
+  type Sources,
+  together,
+} from "../sources.ts"
 
 /** The global files, in load order; `config.json` is not read by this host. */
 export const GLOBAL_NAMES = ["opencode.json", "opencode.jsonc"] as const
@@ -32,17 +40,23 @@ export function higherSources(configDirectory: string, directory: string): Promi
     agentSources("global", configDirectory, false),
     env.OPENCODE_CONFIG ? fileSource("explicit", env.OPENCODE_CONFIG) : [],
     ...parents.map((parent) => configSources("project", parent, GLOBAL_NAMES)),
-    ...parents.flatMap((parent) => [
-      configSources("project", join(parent, ".opencode"), GLOBAL_NAMES),
-      agentSources("project", join(parent, ".opencode"), false),
-    ]),
+    ...parents.map((parent) => directorySources(join(parent, ".opencode"))),
     content ? [{ layer: "content", file: null, directory, text: content, form: "config" }] : [],
     configSources("managed", "/etc/opencode", GLOBAL_NAMES),
   ])
 }
 
-/** All layers, low to high, for a host that works in this directory. */
-export function allSources(directory: string): Promise<Source[]> {
+const directorySources = async (directory: string): Promise<Source[]> =>
+  (await isDirectory(directory))
+    ? together([configSources("project", directory, GLOBAL_NAMES), agentSources("project", directory, false)])
+    : []
+
+/** All layers as they stand on disk, for a host that works in this directory. */
+export async function readSources(directory: string): Promise<Sources> {
   const configDirectory = globalDirectory(process.env.HOME || homedir())
-  return together([globalSources(configDirectory), higherSources(configDirectory, directory)])
+  const [globals, higher] = await Promise.all([
+    globalSources(configDirectory),
+    higherSources(configDirectory, directory),
+  ])
+  return { globals, higher }
 }
