@@ -29,7 +29,7 @@ export async function list(host: Host, request: Request, given: readonly Notice[
     unfinishedChanges(host.stateDirectory).catch(() => []),
   ])
   if (isProblem(scene)) return scene
-  const filtered = inOrder(scene.skills.filter(keeps(scene, request)))
+  const filtered = inOrder(scene.skills).filter(keeps(scene, request))
   const traits = Object.entries(request.where ?? {}).sort()
   const filter = JSON.stringify([request.match, traits, request.query, request.agent])
   const from = request.cursor === undefined ? 0 : resume(request.cursor, filter, filtered)

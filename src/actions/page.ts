@@ -12,8 +12,16 @@ import type { Scene } from "./world.ts"
 /** Makes a page's answer; `share` is what its other arrays may keep of their full size. */
 export type Page = (rows: readonly Row[], share: number) => Outcome
 
-/** Skills without an id come last, by path. */
-export const inOrder = (skills: readonly HostSkill[]): HostSkill[] => [
+const ordered = new WeakMap<readonly HostSkill[], readonly HostSkill[]>()
+
+/** A registry's skills, sorted once; those without an id come last, by path. */
+export function inOrder(skills: readonly HostSkill[]): readonly HostSkill[] {
+  const known = ordered.get(skills) ?? sorted(skills)
+  ordered.set(skills, known)
+  return known
+}
+
+const sorted = (skills: readonly HostSkill[]): HostSkill[] => [
   ...sortedById(
     skills.filter(({ id }) => id !== null),
     ({ id }) => id ?? "",

@@ -26,7 +26,6 @@ export interface HostSkill {
   readonly location: string | null
   readonly description: string | null
   readonly autoinvoke: boolean | null
-  readonly content: string | null
   /** What a prompt pays for it where the host lists it, estimated. */
   readonly tokens: number
 }

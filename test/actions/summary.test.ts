@@ -83,7 +83,7 @@ describe.each(GENERATIONS)("%s", (generation) => {
             }
           }
         }),
-        { numRuns: 150, seed: 6 },
+        { numRuns: 50, seed: 6 },
       )
     } finally {
       host.stop()

@@ -13,8 +13,8 @@ import {
 import { modelOpenCode1 } from "../../core/predict.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
 import { documentsOf } from "../documents.ts"
+import { listReader, ruleReader } from "../host-list.ts"
 import { layersOf, observation } from "../observation.ts"
-import { readRules } from "../rules.ts"
 import type { Sources } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalSources, higherSources, type Places } from "./layers.ts"
@@ -92,19 +92,26 @@ async function readAgents(get: Get): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: agent.native === true,
-        rules: readRules(id, agent.permission, WORDS),
+        rules: readRules(id, agent.permission),
       },
     ]
   })
 }
 
-const WORDS = { action: "permission", resource: "pattern", effect: "action" } as const
+const readRules = ruleReader({ action: "permission", resource: "pattern", effect: "action" })
+
+async function readSkills(get: Get): Promise<readonly HostSkill[] | null> {
+  const data = await get("/skill").catch(() => null)
+  return Array.isArray(data) ? readRegistry("/skill", data) : null
+}
 
 /** OpenCode 1 matches its rules against the registry name; the folder may be called otherwise. */
-async function readSkills(get: Get): Promise<HostSkill[] | null> {
-  const data = await get("/skill").catch(() => null)
-  if (!Array.isArray(data)) return null
-  return data.filter(isRecord).map((skill): HostSkill => {
+const readRegistry = listReader<HostSkill>(
+  (known, skill) =>
+    known.name === text(skill.name) &&
+    known.location === text(skill.location) &&
+    known.description === text(skill.description),
+  (skill) => {
     const name = text(skill.name)
     const location = text(skill.location)
     const path = location?.startsWith("/") ? location : null
@@ -118,11 +125,10 @@ async function readSkills(get: Get): Promise<HostSkill[] | null> {
       location,
       description,
       autoinvoke: null,
-      content: text(skill.content),
       tokens: promptTokens({ name: id, description, location }),
     }
-  })
-}
+  },
+)
 
 /** The list waits for every MCP server's prompts; nobody waits longer than this for it, in ms. */
 const COMMANDS_MS = 1_000

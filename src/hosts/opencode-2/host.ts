@@ -18,8 +18,8 @@ import { Remembered, sameItems } from "../../core/remembered.ts"
 import type { Effect } from "../../core/rule.ts"
 import { estimateTokens } from "../../core/tokens.ts"
 import { cacheDirectory, stateDirectory } from "../../files/locations.ts"
+import { listReader, ruleReader } from "../host-list.ts"
 import { layersOf, observation } from "../observation.ts"
-import { readRules } from "../rules.ts"
 import type { Sources } from "../sources.ts"
 import { isRecord, text } from "../values.ts"
 import { GLOBAL_NAMES, globalDirectory, readSources } from "./layers.ts"
@@ -205,24 +205,36 @@ async function readAgents(lists: Lists): Promise<HostAgent[] | null> {
         mode: text(agent.mode) ?? "all",
         hidden: agent.hidden === true,
         native: NATIVE_AGENTS.includes(id),
-        rules: readRules(id, agent.permissions, WORDS),
+        rules: readRules(id, agent.permissions),
       },
     ]
   })
 }
 
-const WORDS = { action: "action", resource: "resource", effect: "effect" } as const
+const readRules = ruleReader({ action: "action", resource: "resource", effect: "effect" })
+
+async function readSkills(lists: Lists): Promise<readonly HostSkill[] | null> {
+  const data = dataOf(await lists.skills().catch(() => null))
+  return Array.isArray(data) ? readRegistry("skills", data) : null
+}
 
 /** The place of a skill is called `path` in 2.0 and `location` in the betas. */
-async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
-  const data = dataOf(await lists.skills().catch(() => null))
-  if (!Array.isArray(data)) return null
-  return data.filter(isRecord).map((skill): HostSkill => {
+const locationOf = (skill: Readonly<Record<string, unknown>>) => text(skill.path) ?? text(skill.location)
+const autoinvokeOf = ({ autoinvoke }: Readonly<Record<string, unknown>>) =>
+  typeof autoinvoke === "boolean" ? autoinvoke : null
+
+const readRegistry = listReader<HostSkill>(
+  (known, skill) =>
+    (known.idFrom === "registry" ? known.id : null) === text(skill.id) &&
+    known.name === text(skill.name) &&
+    known.location === locationOf(skill) &&
+    known.description === text(skill.description) &&
+    known.autoinvoke === autoinvokeOf(skill),
+  (skill) => {
     const id = text(skill.id)
-    const location = text(skill.path) ?? text(skill.location)
+    const location = locationOf(skill)
     const path = location?.startsWith("/") && !location.startsWith("/builtin/") ? location : null
     const [name, description] = [text(skill.name), text(skill.description)]
-    const autoinvoke = skill.autoinvoke
     return {
       id: id ?? (path ? idFromPath(path) : null),
       name,
@@ -230,12 +242,11 @@ async function readSkills(lists: Lists): Promise<HostSkill[] | null> {
       path,
       location,
       description,
-      autoinvoke: typeof autoinvoke === "boolean" ? autoinvoke : null,
-      content: text(skill.content),
+      autoinvoke: autoinvokeOf(skill),
       tokens: estimateTokens(FRAME, [name ?? id ?? "", description ?? ""]),
     }
-  })
-}
+  },
+)
 
 /** What a listed skill's entry costs a prompt without its name and description: no location (code of the preview). */
 const FRAME = 21

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { documentsOf } from "../../src/hosts/documents.ts"
-import { readRules } from "../../src/hosts/rules.ts"
+import { ruleReader } from "../../src/hosts/host-list.ts"
 import { fileSource } from "../../src/hosts/sources.ts"
 
 let root = ""
@@ -67,17 +67,17 @@ test("a reference is followed each time that its file is read", async () => {
   expect((await effects())[0]).toContain('"effect":"deny"')
 })
 
-const WORDS = { action: "permission", resource: "pattern", effect: "action" }
+const readRules = ruleReader({ action: "permission", resource: "pattern", effect: "action" })
 const rule = (pattern: string, action: unknown) => ({ permission: "skill", pattern, action })
 
 test("an agent's rules are the same array as long as the host lists the same", () => {
-  const first = readRules("build", [rule("a", "deny"), rule("b", "ask")], WORDS)
+  const first = readRules("build", [rule("a", "deny"), rule("b", "ask")])
   expect(first).toEqual([
     { action: "skill", resource: "a", effect: "deny" },
     { action: "skill", resource: "b", effect: "ask" },
   ])
-  expect(readRules("build", [rule("a", "deny"), rule("b", "ask")], WORDS)).toBe(first)
-  expect(readRules("plan", [rule("a", "deny"), rule("b", "ask")], WORDS)).toEqual(first)
+  expect(readRules("build", [rule("a", "deny"), rule("b", "ask")])).toBe(first)
+  expect(readRules("plan", [rule("a", "deny"), rule("b", "ask")])).toEqual(first)
 })
 
 test.each([
@@ -89,7 +89,7 @@ test.each([
   ["something that is no rule in the place of one", [rule("a", "deny"), "b"], ["a deny"]],
   ["one without an effect that there is", [rule("a", "deny"), rule("b", "maybe")], ["a deny"]],
 ] as const)("and what they list now when it is %s", (_, list, expected) => {
-  readRules("build", [rule("a", "deny"), rule("b", "ask")], WORDS)
-  const now = readRules("build", list, WORDS)
+  readRules("build", [rule("a", "deny"), rule("b", "ask")])
+  const now = readRules("build", list)
   expect(now.map(({ resource, effect }) => `${resource} ${effect}`)).toEqual(expected)
 })
