@@ -13,15 +13,13 @@ test("docs/reference/performance.md shows a run of all measurements (else: npm r
   expect(shown.map(({ what, aim }) => ({ what, aim }))).toEqual(MEASUREMENTS.map(({ what, aim }) => ({ what, aim })))
 })
 
-test("what the page says of the aims is so", () => {
+test("and every aim is met there", () => {
   const missed = shown.filter(({ aim, ratio }) => {
+    if (aim === "none") return false
     const limit = Number(/\d+/.exec(aim)?.[0])
     if (aim.startsWith("at least")) return limit > ratio
     // Not quite linear is a logarithm's worth of more.
     return ratio > (aim.startsWith("about") ? 1.3 : limit)
   })
-  expect(missed.map(({ what }) => what)).toEqual([
-    "list / JSON.stringify of its full result",
-    "the same with 7 agents of 40 rules",
-  ])
+  expect(missed.map(({ what }) => what)).toEqual([])
 })

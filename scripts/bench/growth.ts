@@ -1,4 +1,5 @@
 import { evaluator } from "./evaluation.ts"
+import { collectGarbage } from "./garbage.ts"
 import { openHost } from "./host.ts"
 import { median, timed } from "./side-by-side.ts"
 import { configOf, idsOf, rulesetsOf, type Size, skillsOf } from "./world.ts"
@@ -6,7 +7,7 @@ import { configOf, idsOf, rulesetsOf, type Size, skillsOf } from "./world.ts"
 const ROUNDS = 9
 const TIMES = 4
 
-/** How the time of `list` grows with one measure of the installation: the exponent, 1 being linear. */
+/** How the time of `list` grows with one measure of the installation, nothing being kept: the exponent, 1 being linear. */
 export async function listGrowth(small: Size, measure: keyof Size): Promise<number> {
   return exponent(small, measure, async (size) => {
     await using host = await openHost({
@@ -14,7 +15,7 @@ export async function listGrowth(small: Size, measure: keyof Size): Promise<numb
       rulesets: rulesetsOf(size),
       config: configOf(size),
     })
-    return medianOf(() => host.call({ action: "list" }))
+    return medianOf(() => host.call({ action: "list" }), collectGarbage)
   })
 }
 
@@ -32,9 +33,12 @@ async function exponent(small: Size, measure: keyof Size, time: (size: Size) => 
   return Math.log((await time(large)) / (await time(small))) / Math.log(TIMES)
 }
 
-async function medianOf(work: () => unknown): Promise<number> {
+async function medianOf(work: () => unknown, before: () => void = () => {}): Promise<number> {
   const times: number[] = []
   await work()
-  for (let round = 0; round < ROUNDS; round++) times.push(await timed(work))
+  for (let round = 0; round < ROUNDS; round++) {
+    before()
+    times.push(await timed(work))
+  }
   return median(times)
 }

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs"
+import { collectGarbage } from "./garbage.ts"
 import { type OpenHost, openHost } from "./host.ts"
 import { sideBySide } from "./side-by-side.ts"
 import { configOf, rulesetsOf, type Size, skillsOf } from "./world.ts"
@@ -7,9 +8,9 @@ const ROUNDS = 41
 
 /**
  * How many times as long as writing all its rows as JSON a whole `list` takes: host, files, evaluation, first page. It
- * is one call of many: the config is the one that the calls before it have seen, or it was `edited` since.
+ * is one call of many; where it is `anew`, the config is another one than before, and what was kept is gone.
  */
-export async function list(size: Size, edited = false): Promise<number> {
+export async function list(size: Size, anew = false): Promise<number> {
   await using host = await openHost({
     skills: skillsOf(size.skills),
     rulesets: rulesetsOf(size),
@@ -22,7 +23,9 @@ export async function list(size: Size, edited = false): Promise<number> {
     () => host.call({ action: "list" }),
     () => JSON.stringify(whole),
     (round) => {
-      if (edited) writeFileSync(host.configFile, `// ${round}\n${configOf(size)}`)
+      if (!anew) return
+      writeFileSync(host.configFile, `// ${round}\n${configOf(size)}`)
+      collectGarbage()
     },
   )
   return ours / theirs

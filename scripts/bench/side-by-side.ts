@@ -1,3 +1,6 @@
+/** What is measured is what the engine makes of the code in the end. */
+const WARM_UPS = 8
+
 /**
  * Two ways of the same work in turns, so that the machine's mood meets both; medians, in ms. `before` each round may
  * change the world.
@@ -9,7 +12,7 @@ export async function sideBySide(
   before: (round: number) => void = () => {},
 ) {
   const times = { ours: [] as number[], theirs: [] as number[] }
-  for (const warmUp of [ours, theirs]) await warmUp()
+  for (let round = 0; round < WARM_UPS; round++) for (const warmUp of [ours, theirs]) await warmUp()
   for (let round = 0; round < rounds; round++) {
     before(round)
     times.ours.push(await timed(ours))

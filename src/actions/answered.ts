@@ -25,3 +25,15 @@ export const guarded = (host: Told, input: unknown, call: () => Promise<Answered
 export const failure = (problem: Problem): Outcome => ({ body: {}, notices: [], next: [], problem })
 
 export const unforeseen = (error: unknown): Problem => internal(error instanceof Error ? error.name : "failure")
+
+/** Asks for something until it came, and keeps it. */
+export function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined
+  return () => {
+    asked ??= ask().catch((error: unknown) => {
+      asked = undefined
+      throw error
+    })
+    return asked
+  }
+}

@@ -1,9 +1,8 @@
-import { once } from "../core/once.ts"
 import type { Outcome } from "../tool/envelope.ts"
 import { decodeInput, type Request } from "../tool/input.ts"
 import type { Action } from "../tool/input-schema.ts"
 import { isProblem, type Problem, registryUnavailable, unsupportedHost } from "../tool/problems.ts"
-import { type Answered, answered, failure, unforeseen } from "./answered.ts"
+import { type Answered, answered, failure, once, unforeseen } from "./answered.ts"
 import { type Host, HostUnavailable } from "./ports.ts"
 
 /** One call of the tool, from input to answer. Never throws: what nobody foresaw becomes `internal`. */

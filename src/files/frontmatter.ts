@@ -1,8 +1,5 @@
 import type { Node } from "jsonc-parser"
 import { member } from "../core/config-text.ts"
-import { once } from "../core/once.ts"
-
-const yamlTree = once(() => import("./yaml-tree.ts"))
 
 /** The YAML head of a Markdown file, as the tree that the config readers understand. */
 export interface Frontmatter {
@@ -18,7 +15,7 @@ export async function readFrontmatter(markdown: string): Promise<Frontmatter> {
   const match = HEAD.exec(markdown)
   const head = match?.[1]
   if (!match || head === undefined) return { node: undefined, position: () => ({ line: 1, column: 1 }) }
-  const { parseHead } = await yamlTree()
+  const { parseHead } = await import("./yaml-tree.ts")
   const linesAbove = linesOf(markdown.slice(0, match[0].indexOf(head, 3))).length - 1
   const plain = parseHead(head)
   if (plain.node) return { node: plain.node, position: (offset) => shifted(plain.lines.linePos(offset), linesAbove) }

@@ -5,11 +5,12 @@ import { type ConfigText, member, readConfigText } from "../core/config-text.ts"
 import type { SectionProblem } from "../core/dialect/permission-map.ts"
 import { type LayerDocument, readAgent, readDocument } from "../core/document.ts"
 import { hasReference, type Substitute } from "../core/references.ts"
+import { Remembered } from "../core/remembered.ts"
 import { readFrontmatter } from "../files/frontmatter.ts"
 import type { MarkdownAgent, Source } from "./sources.ts"
 
 /** What the host replaces in a config's text. Read anew for each text; results never leave the parsed document. */
-export const substituteIn =
+const substituteIn =
   (directory: string): Substitute =>
   (kind, name) => {
     if (kind === "env") return process.env[name] || undefined
@@ -21,14 +22,30 @@ export const substituteIn =
     }
   }
 
-/** A tree is far larger than its text, and goes when memory is short. */
-const texts = new WeakMap<object, WeakRef<ConfigText>>()
+/** A global file's text as the host would read it. */
+export const textIn = (directory: string, text: string): ConfigText => readConfigText(text, substituteIn(directory))
 
-/** A source as text and tree; read anew each time where it holds references. */
-export function configTextOf(source: Pick<Source, "text" | "directory">): ConfigText {
+const lastMet = new Remembered<string, Source>()
+
+/**
+ * A text that did not change is the same source, so that what it says is worked out once. One with references says
+ * what the environment and other files make of it, and is worked out each time that it was read.
+ */
+export function sameAgain(source: Source): Source {
+  if (hasReference(source.text)) return source
+  const place = JSON.stringify([source.layer, source.file, source.form])
+  const known = lastMet.get(place)
+  return known?.text === source.text ? known : lastMet.set(place, source)
+}
+
+/** A tree is far larger than its text, and goes when memory is short. */
+const texts = new WeakMap<Source, WeakRef<ConfigText>>()
+
+export function configTextOf(given: Source): ConfigText {
+  const source = sameAgain(given)
   const known = texts.get(source)?.deref()
   if (known) return known
-  const text = readConfigText(source.text, substituteIn(source.directory))
+  const text = textIn(source.directory, source.text)
   if (!hasReference(source.text)) texts.set(source, new WeakRef(text))
   return text
 }
@@ -37,19 +54,20 @@ export function configTextOf(source: Pick<Source, "text" | "directory">): Config
 export const documentsOf = (sources: readonly Source[]): Promise<LayerDocument[]> =>
   Promise.all(sources.map(documentOf))
 
-/** What a source says is worked out once for each time that it was read. */
-const known = new WeakMap<Source, LayerDocument>()
+const documents = new WeakMap<Source, LayerDocument>()
 
-async function documentOf(source: Source): Promise<LayerDocument> {
+async function documentOf(given: Source): Promise<LayerDocument> {
+  const source = sameAgain(given)
   if (source.form === "config") return configDocument(source)
-  const document = known.get(source) ?? (await otherDocument(source, source.form))
-  known.set(source, document)
+  const document = documents.get(source) ?? (await otherDocument(source, source.form))
+  documents.set(source, document)
   return document
 }
 
-export function configDocument(source: Source): LayerDocument {
-  const document = known.get(source) ?? readDocument(configTextOf(source), source.layer, source.file)
-  known.set(source, document)
+export function configDocument(given: Source): LayerDocument {
+  const source = sameAgain(given)
+  const document = documents.get(source) ?? readDocument(configTextOf(source), source.layer, source.file)
+  documents.set(source, document)
   return document
 }
 

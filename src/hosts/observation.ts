@@ -6,7 +6,7 @@ import { speaksOf } from "../core/evaluate.ts"
 import { endsWith, isCatchAll, type Model } from "../core/predict.ts"
 import { sameItems } from "../core/remembered.ts"
 import type { Rule } from "../core/rule.ts"
-import { configDocument, configTextOf, documentsOf } from "./documents.ts"
+import { configDocument, configTextOf, documentsOf, textIn } from "./documents.ts"
 import type { Source } from "./sources.ts"
 
 type MakeModel = (layers: readonly LayerDocument[], action?: string) => Model
@@ -38,7 +38,7 @@ export async function layersOf(
     const source = byName.get(name)
     return [name, source ? configTextOf(source) : null] as const
   })
-  return { globals: new Map(texts), read: (_, text) => configTextOf({ text, directory }), documents }
+  return { globals: new Map(texts), read: (_, text) => textIn(directory, text), documents }
 }
 
 /** Joins what the host says with the layers, read in one way or more. `loaded` null: the host has loaded them as they are. */

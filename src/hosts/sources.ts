@@ -1,7 +1,5 @@
 import { readdir, readFile, stat } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
-import { hasReference } from "../core/references.ts"
-import { Remembered } from "../core/remembered.ts"
 import type { Layer } from "../core/rule.ts"
 import type { SkillRoot } from "../files/skill-search.ts"
 
@@ -39,7 +37,7 @@ export async function existingRoots(roots: readonly SkillRoot[]): Promise<SkillR
 export async function fileSource(layer: Layer, file: string, form: Source["form"] = "config"): Promise<Source[]> {
   try {
     const text = (await readFile(file)).toString("utf8")
-    return [sameAgain({ layer, file, directory: dirname(file), text, form })]
+    return [{ layer, file, directory: dirname(file), text, form }]
   } catch {
     return []
   }
@@ -52,19 +50,6 @@ export const configSources = (layer: Layer, directory: string, names: readonly s
 /** Read at the same time, kept in this order. */
 export const together = async (sources: readonly (Source[] | Promise<Source[]>)[]): Promise<Source[]> =>
   (await Promise.all(sources)).flat()
-
-const lastRead = new Remembered<string, Source>()
-
-/**
- * A text that did not change is the same source, so that what it says is worked out once. One with references says
- * what the environment and other files make of it.
- */
-function sameAgain(source: Source): Source {
-  if (hasReference(source.text)) return source
-  const place = JSON.stringify([source.layer, source.file, source.form])
-  const known = lastRead.get(place)
-  return known?.text === source.text ? known : lastRead.set(place, source)
-}
 
 /** Folders of Markdown agents, and how deep each is read. A mode is an agent by an older name. */
 const AGENT_DIRECTORIES = [

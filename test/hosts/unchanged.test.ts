@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { documentsOf } from "../../src/hosts/documents.ts"
+import { documentsOf, sameAgain } from "../../src/hosts/documents.ts"
 import { ruleReader } from "../../src/hosts/host-list.ts"
 import { fileSource } from "../../src/hosts/sources.ts"
 
@@ -18,6 +18,8 @@ afterEach(() => {
   rmSync(root, { recursive: true })
 })
 
+const met = async (...given: Parameters<typeof fileSource>) => (await fileSource(...given)).map(sameAgain)
+
 const config = (effect: string) => JSON.stringify({ permission: { skill: { pdf: effect } } })
 
 const effects = async () => {
@@ -29,28 +31,28 @@ const effects = async () => {
 
 test("a file that did not change is the same source, one that did is another, and back again is read right", async () => {
   writeFileSync(file, config("deny"))
-  const [first] = await fileSource("global", file)
-  expect((await fileSource("global", file))[0]).toBe(first)
+  const [first] = await met("global", file)
+  expect((await met("global", file))[0]).toBe(first)
   writeFileSync(file, config("ask"))
-  const [second] = await fileSource("global", file)
+  const [second] = await met("global", file)
   expect(second?.text).toBe(config("ask"))
   writeFileSync(file, config("deny"))
-  expect((await fileSource("global", file))[0]).toEqual(first)
+  expect((await met("global", file))[0]).toEqual(first)
 })
 
 test("the same file in another layer, or read as something else, is another source", async () => {
   writeFileSync(file, config("deny"))
-  const [global] = await fileSource("global", file)
-  const [explicit] = await fileSource("explicit", file)
-  const [agent] = await fileSource("global", file, { agent: "a", nameWins: true })
+  const [global] = await met("global", file)
+  const [explicit] = await met("explicit", file)
+  const [agent] = await met("global", file, { agent: "a", nameWins: true })
   expect([global?.layer, explicit?.layer, agent?.form]).toEqual(["global", "explicit", { agent: "a", nameWins: true }])
 })
 
 test("a file that is gone is no source", async () => {
   writeFileSync(file, config("deny"))
-  expect(await fileSource("global", file)).toHaveLength(1)
+  expect(await met("global", file)).toHaveLength(1)
   rmSync(file)
-  expect(await fileSource("global", file)).toEqual([])
+  expect(await met("global", file)).toEqual([])
 })
 
 test("a reference is followed each time that its file is read", async () => {

@@ -1,7 +1,6 @@
 import { homedir } from "node:os"
 import type { Hooks, Plugin } from "@opencode-ai/plugin"
-import { guarded } from "../../actions/answered.ts"
-import { once } from "../../core/once.ts"
+import { guarded, once } from "../../actions/answered.ts"
 import { defaultConfigDirectory } from "../../files/locations.ts"
 import { FIELD_NAMES, hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
 import { isRecord } from "../values.ts"

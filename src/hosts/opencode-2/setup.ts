@@ -1,5 +1,4 @@
-import { guarded } from "../../actions/answered.ts"
-import { once } from "../../core/once.ts"
+import { guarded, once } from "../../actions/answered.ts"
 import { hostOutputSchema } from "../../tool/answer-schema.ts"
 import { hostInputSchema, TOOL_DESCRIPTION, TOOL_NAME } from "../../tool/input-schema.ts"
 import { isRecord, text } from "../values.ts"
