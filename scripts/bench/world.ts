@@ -29,10 +29,14 @@ const ruleOf = (i: number): Rule => ({
   effect: EFFECTS[i % EFFECTS.length] ?? "deny",
 })
 
-/** Each agent's rules: the host's default, what all share, and a twentieth of its own at the end. */
+/**
+ * Each agent's rules: the host's share, which denies every third agent all that nothing allows; what all share; and a
+ * twentieth of its own at the end.
+ */
 export function rulesetsOf(size: Size): Rule[][] {
   const { shared, own } = partsOf(size)
-  return own.map((rules) => [{ action: "*", resource: "*", effect: "allow" }, ...shared, ...rules])
+  const everything = (effect: Effect): Rule => ({ action: "*", resource: "*", effect })
+  return own.map((rules, i) => [everything("allow"), ...(i % 3 === 2 ? [everything("deny")] : []), ...shared, ...rules])
 }
 
 function partsOf({ agents, rules }: Size): { shared: Rule[]; own: Rule[][] } {

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { findExact } from "../core/candidates.ts"
-import { type ConfigText, member, properties } from "../core/config-text.ts"
+import { type ConfigText, distinctProperties, member } from "../core/config-text.ts"
 import type { Dialect } from "../core/dialect/section.ts"
 import type { LayerDocument } from "../core/document.ts"
 import { hasOpenCode1Key } from "../core/host-keys.ts"
@@ -25,7 +25,9 @@ function startObstacle(text: ConfigText, document: LayerDocument): GlobalFile["f
   if ([document, ...document.agents].every(({ permissions }) => permissions === null)) return null
   const sections = [
     text.tree,
-    ...["agent", "agents", "mode"].flatMap((key) => properties(member(text.tree, key)).map((agent) => agent.value)),
+    ...["agent", "agents", "mode"].flatMap((key) =>
+      distinctProperties(member(text.tree, key)).map((agent) => agent.value),
+    ),
   ]
   const array = sections.map((section) => member(section, "permissions")).find((node) => node !== undefined)
   return array ? { ...text.position(array.offset), reason: "opencode_2_array" } : null

@@ -23,11 +23,7 @@ const MAX_CONSISTENCY = 20
 
 /** `list`: every skill, its state for the caller, and what the tool would write to. Writes nothing. */
 export async function list(host: Host, request: Request, given: readonly Notice[]): Promise<Outcome | Problem> {
-  const [scene, sidecar, unfinished] = await Promise.all([
-    lookAround(host, request.agent),
-    readSidecar(host),
-    unfinishedChanges(host.stateDirectory).catch(() => []),
-  ])
+  const scene = await lookAround(host, request.agent)
   if (isProblem(scene)) return scene
   const filtered = inOrder(scene.skills).filter(keeps(scene, request))
   const traits = Object.entries(request.where ?? {}).sort()
@@ -40,6 +36,11 @@ export async function list(host: Host, request: Request, given: readonly Notice[
   const rest = filtered.slice(from)
   const summary = summaryOf(scene)
   const files = globalFiles(host, scene.observation)
+  // Not before the look: another call may have written meanwhile.
+  const [sidecar, unfinished] = await Promise.all([
+    readSidecar(host),
+    unfinishedChanges(host.stateDirectory).catch(() => []),
+  ])
   const rules = globalSkillRules(scene.observation)
   const details = from === 0 && request.limit !== 0 ? await detailsOf(scene, files, rules, sidecar) : () => ({})
   const problem = await configProblem(files)

@@ -34,24 +34,35 @@ export function summaryOf(scene: Scene): Summary {
     counts.tokens += price(state, i)
   })
   const places = placesByPattern(matching)
-  const diverged = new Set<number>()
+  const diverged = new Uint8Array(skills.length)
   const agents = scene.agents.map(({ id, hidden, skillTool, now }) => {
     const its = { ...counts }
-    const patterns = caller ? differingPatterns(caller.now, now) : []
-    for (const i of new Set(patterns.flatMap((pattern) => places[pattern] ?? []))) {
-      const [was, is] = [own[i] ?? "unknown", stateOfSkill(now, i)]
-      if (was === is) continue
+    const done = new Uint8Array(skills.length)
+    const look = (i: number) => {
+      if (done[i] === 1) return
+      done[i] = 1
+      const was = own[i] ?? "unknown"
+      const is = stateOfSkill(now, i)
+      if (was === is) return
       its[was]--
       its[is]++
       its.tokens += price(is, i) - price(was, i)
-      if (!hidden) diverged.add(i)
+      if (!hidden) diverged[i] = 1
     }
+    for (const pattern of caller ? differingPatterns(caller.now, now) : []) places[pattern]?.forEach(look)
     const { available, disabled, ask, tokens } = its
     return { id, hidden, skillTool, available, ask, disabled, tokens: skillTool ? tokens : 0 }
   })
   const { available, disabled, ask } = counts
   const derivedIds = skills.filter((skill) => skill.idFrom === "path").length
-  const all = { total: skills.length, available, disabled, ask, diverged: diverged.size, derivedIds }
+  const all = {
+    total: skills.length,
+    available,
+    disabled,
+    ask,
+    diverged: diverged.reduce((sum, one) => sum + one, 0),
+    derivedIds,
+  }
   return {
     counts: (share) => ({ ...all, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) }),
     pending: next !== null && next !== caller?.now && own.some((state, i) => state !== stateOfSkill(next, i)),

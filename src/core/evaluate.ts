@@ -18,6 +18,8 @@ export interface Ruleset<R extends Rule = Rule> {
   readonly resources: Int32Array
   /** The last of the rules with each pattern, by the pattern's number: its index and its effect in one number. */
   readonly last: Int32Array
+  /** How many rules for everything stand before all others: where agents differ first. */
+  readonly lead: number
 }
 
 const NONE = -1
@@ -51,7 +53,8 @@ export function compileRuleset<R extends Rule>(
     const pattern = resources[index] ?? NONE
     if (pattern !== NONE) last[pattern] = markOf(index, effect)
   })
-  return { rules, patterns, resources, last }
+  const lead = rules.findIndex(({ resource }) => resource !== "*")
+  return { rules, patterns, resources, last, lead: lead < 0 ? rules.length : lead }
 }
 
 /**
@@ -74,16 +77,25 @@ function lastMark({ last }: Ruleset, matching: readonly number[]): number {
 }
 
 /**
- * The patterns about which two rulesets that were compiled together differ: a skill that matches none of them is decided
- * by the same place in both, with the same effect.
+ * The patterns about which two rulesets that were compiled together differ. Those that match a skill stand in one order,
+ * with the same effects, in both where none of them is among these: then both decide alike.
  */
 export function differingPatterns(a: Ruleset, b: Ruleset): number[] {
   if (a.patterns !== b.patterns) throw new Error("rulesets are compared that were compiled apart")
-  const found: number[] = []
   const { size } = a.patterns
-  for (let pattern = 0; pattern < size; pattern++)
-    if ((a.last[pattern] ?? NONE) !== (b.last[pattern] ?? NONE)) found.push(pattern)
+  const shift = markOf(b.lead - a.lead, EFFECTS[0])
+  const found: number[] = []
+  for (let pattern = 0; pattern < size; pattern++) {
+    const [inA, inB] = [a.last[pattern] ?? NONE, b.last[pattern] ?? NONE]
+    if (inA === NONE || inB === NONE ? inA !== inB : inA + shift !== inB) found.push(pattern)
+  }
   return found
+}
+
+/** The patterns of the rules of any of these rulesets that can speak about the action, each once. */
+export function patternsIn(rulesets: readonly Ruleset[]): string[] {
+  const texts = rulesets[0]?.patterns.texts() ?? []
+  return texts.filter((_, pattern) => rulesets.some(({ last }) => (last[pattern] ?? NONE) !== NONE))
 }
 
 /** Indexes of all rules that match, in order; the last one decides. */

@@ -1,4 +1,4 @@
-import { compileRuleset, decide, differingPatterns, type Ruleset } from "./evaluate.ts"
+import { compileRuleset, decide, differingPatterns, patternsIn, type Ruleset } from "./evaluate.ts"
 import { PatternIndex, placesByPattern } from "./pattern-index.ts"
 import type { Effect, LocatedRule } from "./rule.ts"
 import { compilePattern, isLiteral, slashed } from "./wildcard.ts"
@@ -93,14 +93,14 @@ export function sideEffectsOf(
   const outcomes = outcomesOf(world, before, after)
   const [first] = outcomes
   if (!first) return []
-  const { patterns: used } = first.before
+  const used = patternsIn(outcomes.flatMap((outcome) => [outcome.before, outcome.after]))
   const named = new Set(targets.map(slashed))
   const patterns = targets.filter((target) => !isLiteral(target)).map(compilePattern)
   const registered = new Set(world.skills)
-  const ids = [...new Set([...registered, PROBE, ...used.texts().map(probeOf)])].filter(
+  const ids = [...new Set([...registered, PROBE, ...used.map(probeOf)])].filter(
     (id) => !named.has(slashed(id)) && !patterns.some((pattern) => pattern.matches(id)),
   )
-  const places = placesByPattern(ids.map((id) => used.matching(id)))
+  const places = placesByPattern(ids.map((id) => first.before.patterns.matching(id)))
   return outcomes.flatMap((outcome) => {
     const touched = differingPatterns(outcome.before, outcome.after).flatMap((pattern) => places[pattern] ?? [])
     return [...new Set(touched)]

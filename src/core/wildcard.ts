@@ -8,7 +8,10 @@ export interface Matcher {
   matches(value: string): boolean
 }
 
-/** Compiles a pattern once. Matching takes about pattern + value steps: literal runs are searched, never retried. */
+/**
+ * Compiles a pattern once. Matching takes about pattern + value steps: literal runs are
+ * searched, never retried; only a run that holds `?` is looked for at each place.
+ */
 export function compilePattern(pattern: string): Matcher {
   const matches = compileSlashed(pattern)
   return { pattern, matches: (value) => matches(slashed(value)) }

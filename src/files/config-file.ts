@@ -66,11 +66,13 @@ export async function readConfigFile(path: string, disk: Disk = nodeFs): Promise
   }
 }
 
-/** Where a file's bytes are or would be, if that is another place; null also where nobody can tell. */
+/** Where a file's bytes are or would be, if that is another place; null also for what is no file, or unreachable. */
 export async function elsewhere(path: string, disk: Disk = nodeFs): Promise<string | null> {
   try {
-    const real = (await disk.realpath(path).catch(missing)) ?? (await placeOfAbsent(path, disk))
-    return real === path ? null : real
+    const there = await disk.realpath(path).catch(missing)
+    const real = there ?? (await placeOfAbsent(path, disk))
+    if (real === path) return null
+    return there === undefined || (await disk.stat(there)).isFile() ? real : null
   } catch {
     return null
   }

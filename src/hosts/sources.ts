@@ -36,10 +36,27 @@ export async function existingRoots(roots: readonly SkillRoot[]): Promise<SkillR
 /** A file as a source; none where it cannot be read, as the host reads past it too. */
 export async function fileSource(layer: Layer, file: string, form: Source["form"] = "config"): Promise<Source[]> {
   try {
-    const text = (await readFile(file)).toString("utf8")
+    const text = (await inTurn(() => readFile(file))).toString("utf8")
     return [{ layer, file, directory: dirname(file), text, form }]
   } catch {
     return []
+  }
+}
+
+/** A process may hold few files open, and a file that cannot be opened for that would count as absent. */
+const MOST_OPEN = 16
+let open = 0
+const waiting: (() => void)[] = []
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (open >= MOST_OPEN) await new Promise<void>((resolve) => waiting.push(resolve))
+  else open++
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else open--
   }
 }
 
@@ -61,12 +78,13 @@ const AGENT_DIRECTORIES = [
 
 /** Markdown agents under a config directory, folder by folder, each sorted by path. */
 export async function agentSources(layer: Layer, directory: string, nameWins: boolean): Promise<Source[]> {
-  const names = await namesIn(directory)
+  const names = await readdir(directory).catch(() => null)
+  // One that may not be listed may still be entered.
+  const isThere = (name: string) => names?.some((found) => found.toLowerCase() === name) ?? true
   return together(
-    AGENT_DIRECTORIES.filter(({ name }) => names.includes(name)).map(async ({ name, depth }) => {
+    AGENT_DIRECTORIES.filter(({ name }) => isThere(name)).map(async ({ name, depth }) => {
       const found: Source[] = []
       const root = join(directory, name)
-      // One by one: there may be more of them than a process may open at once.
       for (const file of await markdownFiles(root, depth)) {
         const agent = relative(root, file).replaceAll("\\", "/").replace(/\.md$/, "")
         found.push(...(await fileSource(layer, file, { agent, nameWins })))
@@ -82,7 +100,8 @@ const MAX_MARKDOWN_FILES = 2_000
 async function markdownFiles(root: string, depth: number): Promise<string[]> {
   const found: string[] = []
   const visit = async (directory: string, left: number): Promise<void> => {
-    for (const name of await namesIn(directory)) {
+    const names = await readdir(directory).catch(() => [])
+    for (const name of names.sort()) {
       if (found.length >= MAX_MARKDOWN_FILES) return
       const path = join(directory, name)
       if (name.endsWith(".md")) found.push(path)
@@ -92,8 +111,6 @@ async function markdownFiles(root: string, depth: number): Promise<string[]> {
   await visit(root, depth)
   return found
 }
-
-const namesIn = async (directory: string): Promise<string[]> => (await readdir(directory).catch(() => [])).sort()
 
 export const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(

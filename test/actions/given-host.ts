@@ -120,6 +120,7 @@ export function openGiven(generation: Generation, given: Given) {
     appoint(others: readonly GivenAgent[]) {
       agents = others
     },
+    start,
     call: async (input: object) => run(await start(), input),
     stop: place.remove,
   }

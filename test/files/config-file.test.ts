@@ -21,7 +21,7 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { MAX_CONFIG_BYTES, readConfigFile, replaceConfigFile } from "../../src/files/config-file.ts"
+import { elsewhere, MAX_CONFIG_BYTES, readConfigFile, replaceConfigFile } from "../../src/files/config-file.ts"
 import { fault, type HandleCalls, type Spy, spiedDisk } from "./disk.ts"
 
 const OLD = '{\n  "permission": {} // old\n}\n'
@@ -44,6 +44,29 @@ const textOf = (path: string): string | null => {
   }
 }
 const everyName = () => readdirSync(root, { recursive: true, encoding: "utf8" }).sort()
+
+describe("where a file's bytes are, when that is another place", () => {
+  const other = () => join(root, "dotfiles", "opencode.json")
+  beforeEach(() => mkdirSync(dirname(other())))
+
+  it.each<[name: string, make: () => void, where: () => string | null]>([
+    ["no other place", () => writeFileSync(file, OLD), () => null],
+    ["no file yet", () => {}, () => null],
+    ["the end of a link", () => [writeFileSync(other(), OLD), symlinkSync(other(), file)], other],
+    ["a link that leads nowhere", () => symlinkSync(other(), file), () => null],
+    ["a link to itself", () => symlinkSync(file, file), () => null],
+    ["a link to a directory", () => symlinkSync(dirname(other()), file), () => null],
+    ["a link to a device", () => symlinkSync("/dev/null", file), () => null],
+    [
+      "a file in a linked directory, there or not yet",
+      () => [rmSync(dirname(file), { recursive: true }), symlinkSync(dirname(other()), dirname(file))],
+      other,
+    ],
+  ])("%s", async (_, make, where) => {
+    make()
+    expect(await elsewhere(file)).toBe(where())
+  })
+})
 
 describe("what is read", () => {
   it("nothing: a file that is not there, nor its directory", async () => {
