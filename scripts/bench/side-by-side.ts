@@ -2,19 +2,12 @@
 const WARM_UPS = 8
 
 /**
- * Two ways of the same work in turns, so that the machine's mood meets both; medians, in ms. `before` each round may
- * change the world.
+ * Two ways of the same work in turns, so that the machine's mood meets both; medians, in ms.
  */
-export async function sideBySide(
-  rounds: number,
-  ours: () => unknown,
-  theirs: () => unknown,
-  before: (round: number) => void = () => {},
-) {
+export async function sideBySide(rounds: number, ours: () => unknown, theirs: () => unknown) {
   const times = { ours: [] as number[], theirs: [] as number[] }
   for (let round = 0; round < WARM_UPS; round++) for (const warmUp of [ours, theirs]) await warmUp()
   for (let round = 0; round < rounds; round++) {
-    before(round)
     times.ours.push(await timed(ours))
     times.theirs.push(await timed(theirs))
   }

@@ -34,16 +34,19 @@ export async function list(host: Host, request: Request, given: readonly Notice[
     return invalidInput("the cursor does not belong to this call", hint, { field: "cursor" })
   }
   const rest = filtered.slice(from)
-  const summary = summaryOf(scene)
   const files = globalFiles(host, scene.observation)
-  // Not before the look: another call may have written meanwhile.
-  const [sidecar, unfinished] = await Promise.all([
+  const target = targetFile(host, files)
+  // Not before the look, for another call may have written meanwhile; and no later, so that all is read while we count.
+  const reads = Promise.all([
     readSidecar(host),
     unfinishedChanges(host.stateDirectory).catch(() => []),
+    elsewhere(target.file.path),
+    configProblem(files),
   ])
+  const summary = summaryOf(scene)
   const rules = globalSkillRules(scene.observation)
-  const details = from === 0 && request.limit !== 0 ? await detailsOf(scene, files, rules, sidecar) : () => ({})
-  const problem = await configProblem(files)
+  const [sidecar, unfinished, realFile, problem] = await reads
+  const details = from === 0 && request.limit !== 0 ? detailsOf(scene, target, realFile, rules, sidecar) : () => ({})
   const holders = [...new Set(rules.map(({ file }) => file))]
   const notices = [
     ...given,
@@ -78,15 +81,14 @@ export async function list(host: Host, request: Request, given: readonly Notice[
 
 type Details = Pick<ListBody, "config" | "sidecar" | "consistency">
 
-async function detailsOf(
+function detailsOf(
   { host, observation, skills }: Scene,
-  files: readonly GlobalFile[],
+  { file, why }: ReturnType<typeof targetFile>,
+  realFile: string | null,
   rules: ReturnType<typeof globalSkillRules>,
   sidecar: Sidecar,
-): Promise<(share: number) => Details> {
-  const { file, why } = targetFile(host, files)
+): (share: number) => Details {
   const { dialect, note } = dialectFor(host, file, observation.configJson)
-  const realFile = await elsewhere(file.path)
   const registered = new Set(skills.map(({ id }) => id))
   const records = sidecar.records.filter((record) => record.generation === host.generation)
   const findings = compareSidecar(records, rules, registered)

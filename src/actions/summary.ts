@@ -24,13 +24,13 @@ export function summaryOf(scene: Scene): Summary {
     return ruleset && patterns ? stateOf(effectAmong(ruleset, patterns)) : "unknown"
   }
   const own = skills.map((_, i) => stateOfSkill(caller?.now ?? null, i))
-  const counts = { available: 0, disabled: 0, ask: 0, unknown: 0, tokens: 0 }
+  const counts = { available: 0, disabled: 0, ask: 0, tokens: 0 }
   const price = (state: State, i: number) => {
     const skill = skills[i]
     return skill && unlistedReason(state, true, skill) === null ? skill.tokens : 0
   }
   own.forEach((state, i) => {
-    counts[state]++
+    count(counts, state, 1)
     counts.tokens += price(state, i)
   })
   const places = placesByPattern(matching)
@@ -44,8 +44,8 @@ export function summaryOf(scene: Scene): Summary {
       const was = own[i] ?? "unknown"
       const is = stateOfSkill(now, i)
       if (was === is) return
-      its[was]--
-      its[is]++
+      count(its, was, -1)
+      count(its, is, 1)
       its.tokens += price(is, i) - price(was, i)
       if (!hidden) diverged[i] = 1
     }
@@ -67,4 +67,10 @@ export function summaryOf(scene: Scene): Summary {
     counts: (share) => ({ ...all, ...cut("agents", agents, Math.ceil(MAX_AGENTS * share)) }),
     pending: next !== null && next !== caller?.now && own.some((state, i) => state !== stateOfSkill(next, i)),
   }
+}
+
+function count(counts: { available: number; disabled: number; ask: number }, state: State, by: number): void {
+  if (state === "available") counts.available += by
+  else if (state === "disabled") counts.disabled += by
+  else if (state === "ask") counts.ask += by
 }
