@@ -1,6 +1,7 @@
 import { compileSlashed, isLiteral, literalEnds, slashed } from "./wildcard.ts"
 
-const MAX_PATTERNS = 20_000
+/** Rules that are gone slow down the search for those that are there. */
+const MAX_NEW_PATTERNS = 1_000
 const MAX_VALUES = 50_000
 
 /**
@@ -15,6 +16,8 @@ export class PatternIndex {
   readonly #ends = new Affixes((value, depth) => value.charCodeAt(value.length - 1 - depth))
   /** What matches, by value, `\\` written as `/`. */
   readonly #found = new Map<string, readonly number[]>()
+  /** How many patterns there were when it was first asked. */
+  #atFirst: number | undefined
 
   /** How many patterns there are; their numbers are the smaller ones. */
   get size(): number {
@@ -26,9 +29,9 @@ export class PatternIndex {
     return [...this.#numbers.keys()]
   }
 
-  /** It is large enough that one who keeps it should rather start anew. */
+  /** So much has come since it was first asked that one who keeps it should rather start anew. */
   get isFull(): boolean {
-    return this.size > MAX_PATTERNS || this.#found.size > MAX_VALUES
+    return this.size > 2 * (this.#atFirst ?? this.size) + MAX_NEW_PATTERNS || this.#found.size > MAX_VALUES
   }
 
   /** A pattern's number, which it has from now on. */
@@ -51,6 +54,7 @@ export class PatternIndex {
 
   /** The numbers of the patterns that match a value, in no order. */
   matching(value: string): readonly number[] {
+    this.#atFirst ??= this.size
     const path = slashed(value)
     const known = this.#found.get(path)
     if (known) return known
