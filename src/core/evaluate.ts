@@ -83,7 +83,7 @@ function lastMark({ last }: Ruleset, matching: readonly number[]): number {
 export function differingPatterns(a: Ruleset, b: Ruleset): number[] {
   if (a.patterns !== b.patterns) throw new Error("rulesets are compared that were compiled apart")
   const { size } = a.patterns
-  const shift = markOf(b.lead - a.lead, EFFECTS[0])
+  const shift = (b.lead - a.lead) * EFFECTS.length
   const found: number[] = []
   for (let pattern = 0; pattern < size; pattern++) {
     const [inA, inB] = [a.last[pattern] ?? NONE, b.last[pattern] ?? NONE]
